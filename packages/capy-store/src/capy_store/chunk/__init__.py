@@ -1,0 +1,1 @@
+"""Text to chunks: one chunker for each kind of text."""

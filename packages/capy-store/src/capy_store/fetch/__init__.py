@@ -1,0 +1,1 @@
+"""URL to document, without reaching an address that is not public."""

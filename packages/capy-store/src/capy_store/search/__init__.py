@@ -1,0 +1,1 @@
+"""Query to hits: terms, retrieve, rank, snippet, answer."""
