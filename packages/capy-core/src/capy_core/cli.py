@@ -97,7 +97,9 @@ class CommandGroup(click.Group):
         command: click.Command = getattr(import_module(module), attribute)
         return command
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name in self._by_name or name.startswith("-"):
             return super().resolve_command(ctx, args)
@@ -128,7 +130,12 @@ def common_options(function: Callable[..., Any]) -> Callable[..., Any]:
         help="auto (default) is text on a terminal and json in a pipe.",
     )(function)  # fmt: skip
     return click.option(
-        "--debug", is_flag=True, callback=set_debug, expose_value=False, is_eager=True, help="Show a traceback on a bug."
+        "--debug",
+        is_flag=True,
+        callback=set_debug,
+        expose_value=False,
+        is_eager=True,
+        help="Show a traceback on a bug.",
     )(function)
 
 

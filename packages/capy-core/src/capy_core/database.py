@@ -67,7 +67,9 @@ def write(db: Connection, *, wait_s: float = 30.0) -> Iterator[Connection]:
             if "locked" not in str(ex) and "busy" not in str(ex):
                 raise
             if time.monotonic() > deadline:
-                raise Busy(f"the database stayed locked for {wait_s:.0f} s", "try again, or end the process that holds it") from ex
+                raise Busy(
+                    f"the database stayed locked for {wait_s:.0f} s", "try again, or end the process that holds it"
+                ) from ex
             time.sleep(random.uniform(0.001, pause))
             pause = min(pause * 2, 0.1)
     try:

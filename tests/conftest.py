@@ -1,0 +1,70 @@
+"""Shared fixtures: every test gets a HOME of its own, no keys, and helpers to run the installed tools."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+RAW_KEY = "x'" + "5a" * 32 + "'"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty HOME and XDG directories; nothing of the machine's own settings reaches a test."""
+    home = tmp_path_factory.mktemp("home")
+    for name in list(os.environ):
+        if name.startswith(("CAPY_", "CLAUDE_", "GIT_", "XDG_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    for name, folder in (
+        ("CONFIG", ".config"),
+        ("DATA", ".local/share"),
+        ("STATE", ".local/state"),
+        ("CACHE", ".cache"),
+    ):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(home / folder))
+    return home
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty project folder, current directory of the test."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(folder))
+    return folder
+
+
+@pytest.fixture
+def key(monkeypatch: pytest.MonkeyPatch) -> str:
+    """A raw database key in the environment."""
+    monkeypatch.setenv("CAPY_DB_KEY", RAW_KEY)
+    return RAW_KEY
+
+
+Tool = Callable[..., "subprocess.CompletedProcess[bytes]"]
+
+
+@pytest.fixture
+def tool() -> Tool:
+    """Run an installed command: `tool("capy-store", "search", "x", stdin=b"...")`; bytes in and out."""
+
+    def run(
+        name: str, *args: str | Path, stdin: bytes = b"", env: dict[str, str] | None = None, timeout: float = 60
+    ) -> subprocess.CompletedProcess[bytes]:
+        command = Path(sys.executable).with_name(name)
+        return subprocess.run(
+            [command, *map(str, args)],
+            input=stdin,
+            capture_output=True,
+            env={**os.environ, **(env or {})},
+            timeout=timeout,
+        )
+
+    return run
