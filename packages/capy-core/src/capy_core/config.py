@@ -1,11 +1,21 @@
-"""Configuration: three TOML files merged by presence, from the user's to the project's.
+"""Configuration: three TOML files merged key by key, from the user's to the project's. docs/configuration.md lists all.
 
-A first cut: the loader is still to come; the dataclasses below are the shape that all tools read.
+A project's files come with a clone, so they are not trusted: they may tune, and where a key opens something (what a
+child process sees, how much is fetched, where the store lies) they may only narrow what the user's file allows.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from stat import S_ISREG
+from typing import Any
+
+from .errors import BadConfig
+
+Warn = Callable[[str, str, str], None]  # code, message, hint
 
 
 @dataclass(frozen=True)
@@ -58,3 +68,198 @@ class Config:
     fetch: FetchConfig = field(default_factory=FetchConfig)
     executor: ExecutorConfig = field(default_factory=ExecutorConfig)
     keys: KeysConfig = field(default_factory=KeysConfig)
+
+
+_MAX_FILE = 1024 * 1024
+_MAX_BYTES = 1 << 40
+_RANGES: dict[str, tuple[float, float]] = {
+    "store.max_source_bytes": (1, _MAX_BYTES),
+    "store.trigram_max_bytes": (0, _MAX_BYTES),
+    "store.ephemeral_ttl_hours": (1, 1_000_000),
+    "store.session_ttl_days": (1, 100_000),
+    "fetch.ttl_hours": (0, 1_000_000),
+    "fetch.timeout_s": (1, 3600),
+    "fetch.max_bytes": (1, _MAX_BYTES),
+    "fetch.max_redirects": (0, 50),
+    "executor.timeout_s": (0.001, 86_400 * 7),
+    "executor.max_output_bytes": (1, _MAX_BYTES),
+    "executor.max_record_bytes": (1, _MAX_BYTES),
+    "executor.hard_cap_bytes": (1, _MAX_BYTES),
+}
+_CHOICES = {"executor.env": ("inherit", "minimal")}
+_HINTS = {
+    "store.ephemeral_ttl_hours": "to drop them all at once, run: capy-store cleanup --purge ephemeral",
+    "store.session_ttl_days": "to drop them all at once, run: capy-store cleanup --purge session",
+}
+_ONLY_LOWER = {
+    "store.max_source_bytes",
+    "fetch.timeout_s",
+    "fetch.max_bytes",
+    "fetch.max_redirects",
+    "executor.hard_cap_bytes",
+}
+_RETENTION = {"store.ephemeral_ttl_hours", "store.session_ttl_days", "store.auto_prune"}
+_WANTED = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "str": "a text in quotes",
+    "tuple[str, ...]": "a list of texts",
+}
+
+
+def load(root: Path | None, warn: Warn) -> Config:
+    """The settings of a project: defaults, then the user's file, then the project's, each overriding what it names.
+
+    Files, later over earlier: `$XDG_CONFIG_HOME/capy/config.toml`, `<project>/.capy/config.toml`,
+    `<project>/.capy.toml`. A linked worktree reads the main worktree's two files before its own, since they share a
+    store. A key that is present counts, whatever its value: false over true, 0 over 24.
+
+    Args:
+        root: the project's folder (`paths.project_root`), or None for the user's settings alone.
+        warn: called with code, message, hint for unknown keys (`unknown_config_key`) and for values that a
+            project's file may not set (`ignored_config_key`); both are left out.
+
+    Raises:
+        BadConfig: a file cannot be read or parsed, or a value has the wrong type or range.
+    """
+    from .paths import config_dir
+
+    allowed = config = _apply(Config(), config_dir() / "config.toml", None, warn)
+    for file in _project_files(root) if root is not None else ():
+        config = _apply(config, file, allowed, warn)
+    return config
+
+
+def _project_files(root: Path) -> Iterator[Path]:
+    from .paths import main_worktree
+
+    for folder in dict.fromkeys((main_worktree(root), root)):
+        yield folder / ".capy" / "config.toml"
+        yield folder / ".capy.toml"
+
+
+def _apply(config: Config, file: Path, allowed: Config | None, warn: Warn) -> Config:
+    """`config` with the values of one file over it; `allowed` (the user's settings) marks a project's file."""
+    for section, table in _read(file).items():
+        known = getattr(config, section, None)
+        if known is None or not isinstance(table, dict):
+            _unknown(file, section, warn)
+            continue
+        kinds = {item.name: str(item.type) for item in fields(known)}
+        changes = {}
+        for name, value in table.items():
+            key = f"{section}.{name}"
+            if name not in kinds:
+                _unknown(file, key, warn)
+                continue
+            checked = _checked(file, key, kinds[name], value)
+            reason = _objection(key, checked, allowed) if allowed else ""
+            if reason:
+                hint = f"set it in {_user_file()} if you want it"
+                warn("ignored_config_key", f"{file}: {key} is ignored: {reason}", hint)
+            else:
+                changes[name] = checked
+        config = replace(config, **{section: replace(known, **changes)})
+    return config
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        if not S_ISREG(file.stat().st_mode):  # a clone may link it to a device that never ends
+            raise BadConfig(f"{file} is not a regular file", "settings are read from a file", path=str(file))
+        with file.open("rb") as stream:
+            data = stream.read(_MAX_FILE + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as ex:
+        raise BadConfig(f"cannot read {file}: {ex.strerror}", "check its permissions", path=str(file)) from ex
+    if len(data) > _MAX_FILE:
+        raise BadConfig(f"{file} is larger than {_MAX_FILE} bytes", "a settings file is small", path=str(file))
+    import tomllib
+
+    try:
+        return tomllib.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as ex:
+        line = data.count(b"\n", 0, ex.start) + 1
+        raise BadConfig(f"{file}, line {line}: not UTF-8", "save it as UTF-8", path=str(file), line=line) from ex
+    except (ValueError, RecursionError) as ex:  # TOMLDecodeError is a ValueError; so is a number of 5,000 digits
+        details = {"line": line} if (line := _line_of(str(ex))) else {}
+        raise BadConfig(f"{file} is not valid TOML: {ex}", "correct that line", path=str(file), **details) from ex
+
+
+def _line_of(message: str) -> int:
+    """The line in tomllib's "... (at line 1, column 8)"; 0 when there is none."""
+    number = message.partition("(at line ")[2].partition(",")[0]
+    return int(number) if number.isdigit() else 0
+
+
+def _checked(file: Path, key: str, kind: str, value: Any) -> Any:
+    """The value as its field holds it.
+
+    Raises:
+        BadConfig: wrong type, choice or range.
+    """
+    low, high = _RANGES.get(key, (float("-inf"), float("inf")))
+    choices = _CHOICES.get(key)
+    right_type = {
+        "int": isinstance(value, int) and not isinstance(value, bool),
+        "float": isinstance(value, int | float) and not isinstance(value, bool),
+        "bool": isinstance(value, bool),
+        "str": isinstance(value, str) and "\0" not in value,
+        "tuple[str, ...]": isinstance(value, list) and all(isinstance(item, str) for item in value),
+    }[kind]
+    if right_type and (value in choices if choices else True):
+        if kind not in ("int", "float"):
+            return tuple(value) if isinstance(value, list) else value
+        if low <= value <= high:
+            return float(value) if kind == "float" else value
+    wanted = " or ".join(f'"{choice}"' for choice in choices) if choices else _WANTED[kind]
+    if key in _RANGES:
+        wanted += f" from {low:g} to {high:.0f}"
+    shown = repr(value) if len(repr(value)) <= 60 else type(value).__name__
+    raise BadConfig(
+        f"{file}: {key} must be {wanted}, not {shown}", _HINTS.get(key, "correct it or leave it out"), path=str(file)
+    )
+
+
+def _objection(key: str, value: Any, allowed: Config) -> str:
+    """Why a project's file may not set this value, or ""."""
+    section, name = key.split(".")
+    limit = getattr(getattr(allowed, section), name)
+    if section == "keys":
+        return "a project may not name a command that prints your keys"
+    if key == "store.path" and (value.startswith("~") or os.path.isabs(value) or ".." in Path(value).parts):
+        return "a project's store lies below the project"
+    if key == "store.path" and Path(allowed.store.path).expanduser().is_absolute():
+        return "your own settings name one store for all projects"
+    if key in _RETENTION and Path(allowed.store.path).expanduser().is_absolute():
+        return "the store is shared with other projects"
+    if key in _ONLY_LOWER and value > limit:
+        return f"a project may only lower it, and {limit} is allowed"
+    if allowed.executor.env == "minimal" and key == "executor.env" and value != "minimal":
+        return "a project may not let more of your environment through"
+    if allowed.executor.env == "minimal" and key == "executor.env_passthrough" and set(value) - set(limit):
+        return f"a project may not let more of your environment through ({', '.join(sorted(set(value) - set(limit)))})"
+    return ""
+
+
+def _unknown(file: Path, key: str, warn: Warn) -> None:
+    from difflib import get_close_matches
+
+    known = [
+        f"{section.name}.{item.name}" for section in fields(Config) for item in fields(getattr(_DEFAULTS, section.name))
+    ]
+    names = [section.name for section in fields(Config)] if "." not in key else known
+    close = get_close_matches(key, names, 1, 0.5)
+    hint = f"did you mean {close[0]}?" if close else "docs/configuration.md lists the keys"
+    warn("unknown_config_key", f"{file}: unknown setting {key}", hint)
+
+
+def _user_file() -> Path:
+    from .paths import config_dir
+
+    return config_dir() / "config.toml"
+
+
+_DEFAULTS = Config()

@@ -13,6 +13,7 @@
         Unencrypted    6   it is a plaintext SQLite file
         Corrupt        6   it opens, but its content is damaged
         TooNew         6   a newer program wrote it
+        Unwritable     6   the file or its folder cannot be made, read or written (permissions, read-only or full disk)
       Refused          7   a policy forbids it
 
 Libraries raise these; only `capy_core.cli.run` prints them and exits.
@@ -116,6 +117,12 @@ class TooNew(DatabaseError):
     """A newer program wrote this database."""
 
     code = "too_new"
+
+
+class Unwritable(DatabaseError):
+    """The file or its folder cannot be made, read or written: permissions, a read-only or a full disk."""
+
+    code = "unwritable"
 
 
 class Refused(CapyError):
