@@ -15,8 +15,9 @@ class Chunk:
 
     Args:
         title: heading path, key path, or the command that printed it.
-        body: the text, a verbatim slice of the document.
-        line_start, line_end: its place in the document, 1-based, inclusive.
+        body: the text, a verbatim slice of the document, newlines at its end included: the bodies of a document,
+            joined, are the document (transcripts excepted: their chunks may overlap).
+        line_start, line_end: its place in the document, 1-based, inclusive, blank lines at both ends left out.
         is_code: it is code rather than prose (raises its retention).
     """
 

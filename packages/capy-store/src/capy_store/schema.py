@@ -12,33 +12,38 @@ CREATE TABLE sources(
   content_type TEXT NOT NULL,              -- markdown | json | output | text | code | transcript
   title TEXT NOT NULL DEFAULT '',
   hash BLOB NOT NULL,                      -- SHA-256 of the redacted text
-  raw_hash BLOB NOT NULL,                  -- SHA-256 of the text as it came + redaction rules version: skips redaction on re-index
+  raw_hash BLOB NOT NULL,                  -- SHA-256 of the bytes as they came
+  recipe TEXT NOT NULL,                    -- what else the chunks depend on; equal raw_hash and recipe: nothing to do
   bytes INTEGER NOT NULL,                  -- of the redacted text, UTF-8
   lines INTEGER NOT NULL,
+  redactions INTEGER NOT NULL DEFAULT 0,
   chunk_count INTEGER NOT NULL DEFAULT 0,
   code_chunk_count INTEGER NOT NULL DEFAULT 0,
+  trigram INTEGER NOT NULL DEFAULT 0,      -- 1: its chunks are in chunks_trigram
   complete INTEGER NOT NULL DEFAULT 1,     -- 0 while a bulk source is being written in slices; such rows are never shown
   created_at INTEGER NOT NULL,             -- times are UTC seconds since 1970
   indexed_at INTEGER NOT NULL,
   accessed_at INTEGER NOT NULL,
-  access_count INTEGER NOT NULL DEFAULT 0,
+  access_count INTEGER NOT NULL DEFAULT 0, -- decays: see retention.py
   path TEXT,                               -- the file it was read from, absolute
   file_size INTEGER,
   file_mtime_ns INTEGER,
+  file_ctime_ns INTEGER,
   url TEXT,
   meta TEXT NOT NULL DEFAULT '{}'          -- JSON: what the producer knew (command, exit_code, cwd, ...)
 )
 """
 
+# The bodies of a source, joined in the order of their ids, are its text (transcripts excepted: their chunks overlap).
 CHUNKS = """
 CREATE TABLE chunks(
   id INTEGER PRIMARY KEY,                  -- the rowid in chunks_fts and chunks_trigram; ascending within a source
   source_id INTEGER NOT NULL REFERENCES sources(id),
   title TEXT NOT NULL,                     -- heading path, key path or command
-  line_start INTEGER NOT NULL,             -- 1-based, inclusive, in the redacted text
+  line_start INTEGER NOT NULL,             -- 1-based, inclusive, in the redacted text, blank lines at both ends left out
   line_end INTEGER NOT NULL,
   is_code INTEGER NOT NULL,
-  body BLOB NOT NULL                       -- zstd level 3 of the UTF-8 text
+  body BLOB NOT NULL                       -- zstd level 3 of the UTF-8 text, newlines at its end included
 )
 """
 
@@ -56,6 +61,9 @@ CREATE VIRTUAL TABLE chunks_trigram USING fts5(body,
   tokenize='trigram', detail=none, content='', contentless_delete=1)
 """
 
+# Small facts of the store itself, such as when it was last pruned.
+STATE = "CREATE TABLE state(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID"
+
 # pgsz: a leaf fits SQLCipher's usable page (4,016 bytes). deletemerge: no half-second pauses in deletes.
 FTS_OPTIONS = tuple(
     f"INSERT INTO {table}({table}, rank) VALUES('{option}', {value})"
@@ -63,4 +71,5 @@ FTS_OPTIONS = tuple(
     for option, value in (("pgsz", 3960), ("automerge", 8), ("deletemerge", 50))
 )
 
-ALL = (SOURCES, CHUNKS, CHUNKS_SOURCE, CHUNKS_FTS, CHUNKS_TRIGRAM, *FTS_OPTIONS)
+FTS = (CHUNKS_FTS, CHUNKS_TRIGRAM, *FTS_OPTIONS)
+ALL = (SOURCES, CHUNKS, CHUNKS_SOURCE, STATE, *FTS)

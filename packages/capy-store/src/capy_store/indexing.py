@@ -1,0 +1,340 @@
+"""Documents, files and streams -> rows of the store.
+
+A document whose chunks fill one slice is one transaction, and all that can be computed is computed before the lock is
+taken. A longer one is written slice by slice under a staging label that no reader sees; a last transaction gives it its
+name and removes what had the name before. A killed writer leaves staging rows only, and the next writer removes them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from itertools import chain
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from capy_core.database import Connection, write
+from capy_core.errors import BadInput, TooLarge
+from capy_core.secrets import RULES_VERSION, redact
+
+from . import intake, queries, staging
+from .documents import CONTENT_TYPES, KINDS, Document, IndexResult
+from .pipeline import BLOCK, Reading, TextPart
+from .queries import SourceRow
+
+if TYPE_CHECKING:
+    from .rows import Slice
+
+CHUNKING_VERSION = 1  # raise it when the same text gives other chunks
+PIPE_BUFFER = 12 << 20  # a pipe's text up to this is known whole before anything is written
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What is known of a source beside its text."""
+
+    label: str
+    kind: str = "durable"
+    content_type: str = ""
+    title: str = ""
+    path: str | None = None
+    url: str | None = None
+    file_size: int | None = None
+    file_mtime_ns: int | None = None
+    file_ctime_ns: int | None = None
+    meta: dict[str, Any] = field(default_factory=dict)
+
+
+class Indexer:
+    """Writes into one open database."""
+
+    def __init__(self, db: Connection, *, max_source_bytes: int, trigram_max_bytes: int) -> None:
+        self._db = db
+        self._max = max_source_bytes
+        self._trigram_max = trigram_max_bytes
+
+    def index(self, document: Document) -> IndexResult:
+        """Index one document that is in memory.
+
+        Raises:
+            BadInput: no label, an unknown kind or content type.
+            TooLarge: the text is longer than `max_source_bytes`; nothing of it is stored.
+            Busy: another process held the database.
+        """
+        origin = _checked(Origin(document.label, document.kind, document.content_type, document.title, document.path,
+                                 document.url, meta=document.meta))  # fmt: skip
+        content = _whole(document.content)
+        data = content.encode()
+        if len(data) > self._max:
+            raise _too_large(origin.label, len(data), self._max)
+        raw = sha256(data).digest()
+        known = self._unchanged(origin, raw)
+        if known:
+            return known
+        blocks = (content[at : at + BLOCK] for at in range(0, len(content), BLOCK))
+        reading = Reading([TextPart(_title(origin), origin.content_type, blocks)], origin.path or "")
+        return self._write(origin, reading, lambda: raw, len(data))
+
+    def index_stream(self, origin: Origin, stream: BinaryIO) -> IndexResult:
+        """Index the bytes of a file or pipe, in flat memory.
+
+        Raises:
+            BadInput: it is not text; also no label, an unknown kind or content type.
+            TooLarge: it is longer than `max_source_bytes`; nothing of it stays.
+            Busy: another process held the database.
+        """
+        origin = _checked(origin)
+        source = _RawBytes(stream, self._max, origin.label)
+        if source.whole_hash is not None:
+            known = self._unchanged(origin, source.whole_hash)
+            if known:
+                return known
+        text = intake.text_blocks(source, origin.label)
+        reading = Reading([TextPart(_title(origin), origin.content_type, text)], origin.path or "")
+        return self._write(origin, reading, source.digest, source.whole_size)
+
+    def _unchanged(self, origin: Origin, raw: bytes) -> IndexResult | None:
+        row = queries.source_by_label(self._db, origin.label)
+        if row is None or row.raw_hash != raw or row.recipe != _recipe(origin):
+            return None
+        with write(self._db):
+            return self._refresh(origin, row, {})
+
+    def _refresh(self, origin: Origin, row: SourceRow, changes: dict[str, Any]) -> IndexResult:
+        values = {**_facts(origin), **changes, "indexed_at": int(time.time())}
+        queries.update_source(self._db, row.id, values)
+        return _result(replace(row, **values), "unchanged")
+
+    def _write(self, origin: Origin, reading: Reading, raw: Any, size: int | None) -> IndexResult:
+        trigram = size is not None and size <= self._trigram_max
+        slices = reading.slices()
+        first, second = next(slices, None), next(slices, None)
+        if second is None:
+            return self._write_whole(origin, reading, raw(), first, trigram=trigram)
+        assert first is not None
+        return self._write_staged(origin, reading, raw, chain((first, second), slices), trigram=trigram)
+
+    def _write_whole(
+        self, origin: Origin, reading: Reading, raw: bytes, rows: Slice | None, *, trigram: bool
+    ) -> IndexResult:
+        with write(self._db):
+            staging.sweep(self._db)
+            old = queries.source_by_label(self._db, origin.label)
+            values = _values(origin, reading, raw, old)
+            if old is not None and _same_chunks(old, values):
+                return self._refresh(origin, old, {"raw_hash": raw, "recipe": values["recipe"]})
+            if old is not None:
+                queries.delete_source(self._db, old.id)
+            values |= {"chunk_count": rows.count if rows else 0, "code_chunk_count": rows.code_count if rows else 0}
+            values |= {"trigram": int(trigram and rows is not None), "complete": 1}
+            source_id = queries.insert_source(self._db, values)
+            if rows:
+                queries.insert_slice(self._db, source_id, rows, trigram=trigram)
+        return _result(SourceRow(source_id, **values), "replaced" if old else "indexed")
+
+    def _write_staged(
+        self, origin: Origin, reading: Reading, raw: Any, slices: Iterable[Slice], *, trigram: bool
+    ) -> IndexResult:
+        staged = replace(origin, label=staging.new_label())
+        source_id = None
+        counts = [0, 0]
+        try:
+            for rows in slices:
+                with write(self._db):
+                    if source_id is None:
+                        staging.sweep(self._db)
+                        values = _values(staged, reading, b"", None)
+                        values |= {"chunk_count": 0, "code_chunk_count": 0, "trigram": int(trigram), "complete": 0}
+                        source_id = queries.insert_source(self._db, values)
+                    queries.insert_slice(self._db, source_id, rows, trigram=trigram)
+                counts[0] += rows.count
+                counts[1] += rows.code_count
+            assert source_id is not None
+            with write(self._db):
+                old = queries.source_by_label(self._db, origin.label)
+                values = _values(origin, reading, raw(), old)
+                if old is not None and _same_chunks(old, values):
+                    queries.delete_source(self._db, source_id)
+                    return self._refresh(origin, old, {"raw_hash": raw(), "recipe": values["recipe"]})
+                if old is not None:
+                    queries.delete_source(self._db, old.id)
+                values |= {"chunk_count": counts[0], "code_chunk_count": counts[1]}
+                values |= {"trigram": int(trigram), "complete": 1}
+                queries.update_source(self._db, source_id, values)
+        except BaseException:
+            self._drop(source_id)
+            raise
+        return _result(SourceRow(source_id, **values), "replaced" if old else "indexed")
+
+    def _drop(self, source_id: int | None) -> None:
+        if source_id is not None:
+            with write(self._db):
+                queries.delete_source(self._db, source_id)
+
+
+class _RawBytes:
+    """The blocks of a stream, hashed and counted as they pass.
+
+    `whole_hash` and `whole_size` are known beforehand when the stream can be read twice or fits the buffer.
+    """
+
+    def __init__(self, stream: BinaryIO, limit: int, label: str) -> None:
+        self._stream, self._limit, self._label = stream, limit, label
+        self._head = b""
+        self._hash = sha256()
+        self.whole_hash: bytes | None = None
+        self.whole_size: int | None = None
+        if stream.seekable():
+            start = stream.tell()
+            for block in self._read():
+                self._hash.update(block)
+            self._finish(stream.tell() - start)
+            stream.seek(start)
+        else:
+            self._head = _read_up_to(stream, PIPE_BUFFER)
+            if len(self._head) < PIPE_BUFFER:
+                self._hash.update(self._head)
+                self._finish(len(self._head))
+
+    def digest(self) -> bytes:
+        """SHA-256 of all that was read."""
+        return self._hash.digest()
+
+    def __iter__(self) -> Iterator[bytes]:
+        self._hash = sha256()
+        for block in self._read():
+            self._hash.update(block)
+            yield block
+
+    def _finish(self, size: int) -> None:
+        self.whole_hash, self.whole_size = self._hash.digest(), size
+
+    def _read(self) -> Iterator[bytes]:
+        total = 0
+        head = (self._head[at : at + BLOCK] for at in range(0, len(self._head), BLOCK))
+        for block in chain(head, iter(lambda: self._stream.read(BLOCK), b"")):
+            total += len(block)
+            if total > self._limit:
+                raise _too_large(self._label, total, self._limit)
+            yield block
+
+
+def _read_up_to(stream: BinaryIO, size: int) -> bytes:
+    parts = []
+    while size and (block := stream.read(min(size, BLOCK))):
+        parts.append(block)
+        size -= len(block)
+    return b"".join(parts)
+
+
+def _checked(origin: Origin) -> Origin:
+    """The origin with everything that is stored of it redacted."""
+    if not origin.label.strip():
+        raise BadInput("a document needs a label", "name it, for instance with --label")
+    for name, value, known in (("kind", origin.kind, KINDS), ("content type", origin.content_type, CONTENT_TYPES)):
+        if value not in known and (value or name == "kind"):
+            raise BadInput(f"unknown {name} {value!r} for {origin.label!r}", f"use one of {', '.join(known)}")
+    return replace(
+        origin,
+        label=_clean_line(origin.label),
+        title=_clean_line(origin.title),
+        url=_clean_line(origin.url) if origin.url else None,
+        meta=_redacted(origin.meta),
+    )
+
+
+def _clean_line(text: str) -> str:
+    return redact(_whole(text)).replace("\x00", " ").strip()
+
+
+def _redacted(value: Any) -> Any:
+    if isinstance(value, str):
+        return redact(_whole(value))
+    if isinstance(value, list):
+        return [_redacted(item) for item in value]
+    if isinstance(value, dict):
+        return {_redacted(key): _redacted(item) for key, item in value.items()}
+    return value
+
+
+def _whole(text: str) -> str:
+    """The text with lone surrogates as U+FFFD, so that it can be encoded."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def _title(origin: Origin) -> str:
+    return origin.title or origin.label
+
+
+def _recipe(origin: Origin) -> str:
+    """What the rows depend on beside the raw text: our versions, the type asked for, the titles."""
+    rest = sha256("\0".join((origin.content_type, _title(origin), origin.path or "")).encode()).hexdigest()[:16]
+    return f"{RULES_VERSION}.{CHUNKING_VERSION}.{rest}"
+
+
+def _same_chunks(old: SourceRow, values: dict[str, Any]) -> bool:
+    return bool(old.hash == values["hash"] and old.recipe.partition(".")[2] == values["recipe"].partition(".")[2])
+
+
+def _facts(origin: Origin) -> dict[str, Any]:
+    """The fields that a re-index of the same text renews."""
+    import json
+
+    return {
+        "kind": origin.kind,
+        "path": origin.path,
+        "url": origin.url,
+        "file_size": origin.file_size,
+        "file_mtime_ns": origin.file_mtime_ns,
+        "file_ctime_ns": origin.file_ctime_ns,
+        "meta": json.dumps(origin.meta, ensure_ascii=False) if origin.meta else "{}",
+    }
+
+
+def _values(origin: Origin, reading: Reading, raw: bytes, old: SourceRow | None) -> dict[str, Any]:
+    now = int(time.time())
+    return {
+        **_facts(origin),
+        "label": origin.label,
+        "content_type": reading.content_type,
+        "title": origin.title,
+        "hash": reading.hash,
+        "raw_hash": raw,
+        "recipe": _recipe(origin),
+        "bytes": reading.bytes,
+        "lines": reading.lines,
+        "redactions": reading.redactions,
+        "created_at": old.created_at if old else now,
+        "indexed_at": now,
+        "accessed_at": old.accessed_at if old else now,
+        "access_count": old.access_count if old else 0,
+    }
+
+
+def _result(row: SourceRow, status: str) -> IndexResult:
+    return IndexResult(
+        source=row.label,
+        source_id=row.id,
+        status=status,
+        kind=row.kind,
+        content_type=row.content_type,
+        chunks=row.chunk_count,
+        code_chunks=row.code_chunk_count,
+        bytes=row.bytes,
+        lines=row.lines,
+        redactions=row.redactions,
+        trigram=bool(row.trigram),
+    )
+
+
+def _too_large(label: str, size: int, limit: int) -> TooLarge:
+    return TooLarge(
+        f"{label!r} has {size} bytes or more, and store.max_source_bytes is {limit}",
+        "raise store.max_source_bytes, or split the text; nothing of it was stored",
+        label=label, size=size, limit=limit, setting="store.max_source_bytes",
+    )  # fmt: skip

@@ -1,0 +1,94 @@
+"""Text -> slices of rows, in one pass and flat memory: clean, redact, detect, chunk, pack. Tallies on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from .documents import Chunk
+from .intake import cleaned, whole_lines
+
+if TYPE_CHECKING:
+    from .rows import Slice
+
+BLOCK = 1 << 20  # characters or bytes that are in work at a time
+SLICE_CHUNKS = 1000
+SLICE_CHARS = 2 << 20
+
+
+@dataclass(frozen=True)
+class TextPart:
+    """A text under a title: the whole document, or one stream of a command. `content_type` "" means detect it."""
+
+    title: str
+    content_type: str
+    blocks: Iterable[str]
+
+
+class Reading:
+    """One pass over the parts of a document.
+
+    Args:
+        path: a file name, whose suffix helps to tell the type; "" for none.
+
+    The tallies (`hash`, `bytes`, `lines`, `redactions`, `content_type`) are complete when `slices` is exhausted.
+    """
+
+    def __init__(self, parts: Iterable[TextPart], path: str = "") -> None:
+        self._parts, self._path = parts, path
+        self._hash = sha256()
+        self.bytes = self.redactions = 0
+        self._newlines, self._open_line = 0, False
+        self.content_type = ""
+
+    @property
+    def hash(self) -> bytes:
+        """SHA-256 of the redacted text."""
+        return self._hash.digest()
+
+    @property
+    def lines(self) -> int:
+        return self._newlines + self._open_line
+
+    def slices(self) -> Iterator[Slice]:
+        """The rows, about `SLICE_CHARS` characters at a time."""
+        from .rows import pack
+
+        chunks: list[Chunk] = []
+        size = 0
+        for chunk in self._chunks():
+            chunks.append(chunk)
+            size += len(chunk.body)
+            if len(chunks) >= SLICE_CHUNKS or size >= SLICE_CHARS:
+                yield pack(chunks)
+                chunks, size = [], 0
+        if chunks:
+            yield pack(chunks)
+
+    def _chunks(self) -> Iterator[Chunk]:
+        from .chunk.detect import chunker, detect
+
+        for part in self._parts:
+            cutter = None
+            for block in self._redacted(part.blocks):
+                if cutter is None:
+                    kind = part.content_type or detect(block, self._path)
+                    self.content_type = self.content_type or kind
+                    cutter = chunker(kind, part.title, block, line=self._newlines + 1)
+                self._count(block)
+                yield from cutter.feed(block)
+        self.content_type = self.content_type or "text"
+
+    def _redacted(self, blocks: Iterable[str]) -> Iterator[str]:
+        from capy_core.secrets import redact
+
+        return whole_lines(redact(block) for block in cleaned(whole_lines(blocks)))
+
+    def _count(self, block: str) -> None:
+        data = block.encode()
+        self._hash.update(data)
+        self.bytes += len(data)
+        self._newlines += block.count("\n")
+        self._open_line = not block.endswith("\n")
