@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import random
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -16,11 +15,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import Busy, CapyError, Corrupt, NotFound, TooLarge, TooNew, Unencrypted, Unwritable, WrongKey
+from .dberrors import is_locked, translate, translated
+from .dbfiles import file_errors, file_size, folder_lock, identity, move_aside
+from .errors import Busy, CapyError, Corrupt, NotFound, TooNew, Unencrypted, Unwritable, WrongKey
 
 if TYPE_CHECKING:
     from .config import Warn
     from .keys import Key
+
+__all__ = [
+    "Connection",
+    "Migration",
+    "checkpoint",
+    "close",
+    "connect",
+    "integrity",
+    "open_database",
+    "translate",
+    "translated",
+    "write",
+]
 
 Connection = Any  # sqlcipher3.dbapi2.Connection, which ships no types
 
@@ -62,10 +76,9 @@ def open_database(
     Raises:
         NotFound, WrongKey, Unencrypted, Corrupt, TooNew, Busy, Unwritable.
     """
-    path = path.absolute()
     if readonly:
         return _open_readonly(path, key, migrations)
-    if _size(path) < _SMALLEST:
+    if file_size(path) < _SMALLEST:
         if not create:
             _refuse_small(path)
         return _create(path, key, migrations, warn)
@@ -95,38 +108,6 @@ def write(db: Connection, *, wait_s: float = _WRITE_WAIT_S) -> Iterator[Connecti
                 if db.in_transaction:
                     db.execute("ROLLBACK")
             raise
-
-
-@contextmanager
-def translate() -> Iterator[None]:
-    """Turn the driver's errors inside the block into errors of ours; for queries outside of `write`.
-
-    Raises:
-        Busy, Corrupt, WrongKey, Unwritable, TooLarge: for what they say. Any other error of the driver (a wrong
-            statement is a bug) goes through. KeyboardInterrupt: Ctrl-C came during a long statement.
-    """
-    try:
-        yield
-    except Exception as ex:
-        error = translated(ex)
-        if error is None:
-            raise
-        raise error from ex
-
-
-def translated(ex: BaseException) -> CapyError | KeyboardInterrupt | None:
-    """Our error for an error of the SQLite driver; None for every other exception."""
-    code = getattr(ex, "sqlite_errorcode", None)
-    if code is None:
-        return None
-    if code & 0xFF == 9:  # SQLITE_INTERRUPT
-        if threading.current_thread() is threading.main_thread():
-            return KeyboardInterrupt()
-        return Busy("the query was interrupted", "try again")
-    if code & 0xFF not in _ERRORS:
-        return None
-    kind, message, hint = _ERRORS[code & 0xFF]
-    return kind(f"{message} ({ex})", hint)
 
 
 def checkpoint(db: Connection) -> bool:
@@ -161,7 +142,7 @@ def integrity(path: Path, key: Key) -> list[str]:
     Raises:
         NotFound, WrongKey, Unencrypted, Busy, Unwritable.
     """
-    if _size(path) < _SMALLEST:
+    if file_size(path) < _SMALLEST:
         _refuse_small(path)
     # A page that another process is just writing reads like a broken one: look again while nobody can write
     return _problems(path, key, alone=False) and _problems(path, key, alone=True)
@@ -171,7 +152,7 @@ def _problems(path: Path, key: Key, *, alone: bool) -> list[str]:
     import sqlcipher3.dbapi2 as driver
 
     found: list[str] = []
-    db = connect(path.absolute(), key)
+    db = connect(path, key)
     try:
         if alone:
             _patiently(db, "BEGIN IMMEDIATE", _WRITE_WAIT_S)
@@ -187,43 +168,12 @@ def _problems(path: Path, key: Key, *, alone: bool) -> list[str]:
     return found
 
 
-@contextmanager
-def folder_lock(folder: Path, *, wait_s: float = _WRITE_WAIT_S) -> Iterator[None]:
-    """Hold a folder's lock against other processes and threads: for creating a database and for replacing it.
-
-    Two that key an empty file at once would each make up a salt, and one of them would then find the other's file
-    unreadable. The lock is on the folder itself (flock), so no lock file stays behind.
-
-    Raises:
-        Busy: another held it for longer than `wait_s`.
-    """
-    import fcntl
-
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        deadline = time.monotonic() + wait_s
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError as ex:
-                if time.monotonic() > deadline:
-                    message = f"another process has been preparing a database in {folder} for {wait_s:.0f} s"
-                    raise Busy(message, "try again, or end that process") from ex
-                time.sleep(random.uniform(0.002, 0.02))
-            except OSError:  # a file system without locks: SQLite's own are all there is
-                break
-        yield
-    finally:
-        os.close(handle)
-
-
 def _create(path: Path, key: Key, migrations: Sequence[Migration], warn: Warn | None) -> Connection:
     from .paths import make_private
 
     make_private(path.parent)
-    with _file_errors(path), folder_lock(path.parent):
-        size = _size(path)
+    with file_errors(path), folder_lock(path.parent):
+        size = file_size(path)
         if size >= _SMALLEST:  # another process made it while we waited
             return _prepare(connect(path, key), path, migrations)
         if size > 0:
@@ -235,25 +185,10 @@ def _create(path: Path, key: Key, migrations: Sequence[Migration], warn: Warn | 
         return _prepare(connect(path, key), path, migrations)
 
 
-def move_aside(path: Path, word: str) -> Path:
-    """Rename a database and its sidecars to `<name>.<word>.<UTC time>`, and give the new path. Overwrites nothing."""
-    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
-    target = path.with_name(f"{path.name}.{word}.{stamp}")
-    number = 1
-    while target.exists():
-        number += 1
-        target = path.with_name(f"{path.name}.{word}.{stamp}-{number}")
-    for suffix in ("", "-wal", "-shm"):
-        with suppress(FileNotFoundError):
-            Path(f"{path}{suffix}").rename(f"{target}{suffix}")
-    return target
-
-
 def connect(path: Path, key: Key | None, *, options: str = "mode=rw") -> Connection:
     """A bare connection to an existing file that has read its first page; `open_database` makes it ready for use.
 
     Args:
-        path: absolute.
         key: None for a plaintext file.
         options: of SQLite's URI.
 
@@ -263,31 +198,35 @@ def connect(path: Path, key: Key | None, *, options: str = "mode=rw") -> Connect
     import sqlcipher3.dbapi2 as driver
 
     while True:
-        before = _identity(path)
-        uri = f"file://{_percent(path)}?{options}"
+        before = identity(path)
         try:
-            db = driver.connect(
-                uri, uri=True, isolation_level=None, timeout=_READ_WAIT_MS / 1000, check_same_thread=False
-            )
+            db = _connect_once(path, key, options)
         except driver.Error as ex:
-            raise _open_error(ex, path, key) from ex
-        try:
-            # SQLCipher would log to stderr; the error we raise says what there is to say
-            db.execute("PRAGMA cipher_log_level = NONE")
-            if key is not None:
-                db.execute(f"PRAGMA key = {key.pragma_value}")
-            db.execute("PRAGMA user_version").fetchone()
-            # Ctrl-C reaches Python between two calls of this; it does nothing else
-            db.set_progress_handler(_go_on, _OPERATIONS)
-        except driver.Error as ex:
-            db.close()
-            raise _open_error(ex, path, key) from ex
-        except BaseException:
-            db.close()
-            raise
-        if _identity(path) == before:
+            if identity(path) == before:
+                raise _open_error(ex, path, key) from ex
+            continue
+        if identity(path) == before:
             return db
-        db.close()  # replaced (rekey) while we opened it: what we hold is the old file
+        db.close()  # replaced (by rekey) while we opened it: what we hold is the old file
+
+
+def _connect_once(path: Path, key: Key | None, options: str) -> Connection:
+    import sqlcipher3.dbapi2 as driver
+
+    uri = f"file://{_percent(path.absolute())}?{options}"
+    db = driver.connect(uri, uri=True, isolation_level=None, timeout=_READ_WAIT_MS / 1000, check_same_thread=False)
+    try:
+        # SQLCipher would log to stderr; the error we raise says what there is to say
+        db.execute("PRAGMA cipher_log_level = NONE")
+        if key is not None:
+            db.execute(f"PRAGMA key = {key.pragma_value}")
+        db.execute("PRAGMA user_version").fetchone()
+        # Ctrl-C reaches Python between two calls of this; it does nothing else
+        db.set_progress_handler(_go_on, _OPERATIONS)
+        return db
+    except BaseException:
+        db.close()
+        raise
 
 
 def _prepare(db: Connection, path: Path, migrations: Sequence[Migration]) -> Connection:
@@ -339,7 +278,7 @@ def _version(db: Connection) -> int:
 
 
 def _open_readonly(path: Path, key: Key, migrations: Sequence[Migration]) -> Connection:
-    if _size(path) < _SMALLEST:
+    if file_size(path) < _SMALLEST:
         _refuse_small(path)
     log = Path(f"{path}-wal")
     try:
@@ -376,7 +315,7 @@ def _patiently(db: Connection, statement: str, wait_s: float) -> None:
             db.execute(statement)
             return
         except Exception as ex:
-            if getattr(ex, "sqlite_errorcode", 0) & 0xFF not in (5, 6):
+            if not is_locked(ex):
                 raise
             if time.monotonic() > deadline:
                 hint = "try again, or end the process that holds it"
@@ -389,6 +328,8 @@ def _open_error(ex: Exception, path: Path, key: Key | None) -> BaseException:
     error = translated(ex) or ex
     if isinstance(error, WrongKey) and key is not None and _is_plaintext(path):
         return Unencrypted(f"{path} is not encrypted", "encrypt it: capy-store encrypt", path=str(path))
+    if isinstance(error, WrongKey) and key is None:
+        return WrongKey(f"{path} is encrypted, or no database", "name its present key", path=str(path))
     if isinstance(error, CapyError):
         return type(error)(f"{path}: {error.message}", error.hint, path=str(path))
     return error
@@ -396,51 +337,20 @@ def _open_error(ex: Exception, path: Path, key: Key | None) -> BaseException:
 
 def _is_plaintext(path: Path) -> bool:
     """True when SQLite reads the file's header without a key."""
+    import sqlcipher3.dbapi2 as driver
+
     try:
-        db = connect(path, None)
-    except CapyError:
+        _connect_once(path, None, "mode=ro").close()
+    except driver.Error:
         return False
-    db.close()
     return True
 
 
-def _size(path: Path) -> int:
-    """The file's size; 0 when there is none."""
-    with _file_errors(path):
-        try:
-            facts = path.stat()
-        except FileNotFoundError:
-            return 0
-    from stat import S_ISREG
-
-    if not S_ISREG(facts.st_mode):
-        raise Unwritable(f"{path} is not a regular file", "choose another place for the database", path=str(path))
-    return facts.st_size
-
-
 def _refuse_small(path: Path) -> None:
-    size = _size(path)
+    size = file_size(path)
     if size:
         raise Corrupt(f"{path} is not a database: it holds {size} bytes", "restore it from a copy", path=str(path))
     raise NotFound(f"there is no database at {path}", "index something first, or correct the path", path=str(path))
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        facts = path.stat()
-    except OSError:
-        return None
-    return facts.st_dev, facts.st_ino
-
-
-@contextmanager
-def _file_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as ex:
-        raise Unwritable(
-            f"cannot use {path}: {ex.strerror or ex}", "check the permissions and the space on the disk", path=str(path)
-        ) from ex
 
 
 def _percent(path: Path) -> str:
@@ -451,22 +361,3 @@ def _percent(path: Path) -> str:
 
 def _go_on() -> int:
     return 0
-
-
-# SQLite's primary result codes
-_ERRORS: dict[int, tuple[type[CapyError], str, str]] = {
-    3: (Unwritable, "no permission", "check the permissions of the file and its folder"),
-    5: (Busy, "another process holds the database", "try again, or end the process that holds it"),
-    6: (Busy, "another connection holds a table", "try again"),
-    8: (Unwritable, "the database cannot be written", "check the permissions of the file and its folder"),
-    10: (Unwritable, "the disk failed to read or write", "check the disk and its free space"),
-    11: (Corrupt, "the database is damaged", "run capy-store doctor; restore it from a copy or rebuild it"),
-    13: (Unwritable, "the disk is full", "free some space and try again; what was stored before is safe"),
-    14: (Unwritable, "the database cannot be opened", "check the permissions of the file and its folder"),
-    18: (TooLarge, "one value is too large for the database", "split the input"),
-    26: (
-        WrongKey,
-        "the key does not open this database, or its first page is damaged",
-        "check where the key comes from",
-    ),
-}
