@@ -29,8 +29,8 @@ _MAGIC = {
     b"\x1f\x8b": "gzip data", b"BZh": "bzip2 data", b"\xfd7zXZ": "xz data", b"\x28\xb5\x2f\xfd": "zstd data",
     b"7z\xbc\xaf": "a 7z archive", b"\x7fELF": "an ELF program", b"MZ": "a Windows program", b"%PDF-": "a PDF file",
     b"SQLite format 3\x00": "an SQLite database", b"\xca\xfe\xba\xbe": "a compiled program",
-    b"\x00asm": "a WebAssembly program", b"wOFF": "a font", b"wOF2": "a font", b"OggS": "Ogg media", b"ID3": "MP3 audio",
-    b"RIFF": "RIFF media",
+    b"\x00asm": "a WebAssembly program", b"wOFF": "a font", b"wOF2": "a font", b"OggS": "Ogg media",
+    b"ID3": "MP3 audio", b"RIFF": "RIFF media",
 }  # fmt: skip
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z\\^_])")

@@ -68,7 +68,8 @@ class Reading:
             yield pack(chunks)
 
     def _chunks(self) -> Iterator[Chunk]:
-        from .chunk.detect import chunker, detect
+        from .chunk import chunker
+        from .chunk.detect import detect
 
         for part in self._parts:
             cutter = None

@@ -30,6 +30,7 @@ class Slice:
 def pack(chunks: Iterable[Chunk]) -> Slice:
     """Compress the bodies and make the four FTS columns of each chunk."""
     import orjson
+
     from capy_core.fts import blank_cjk, cjk_bigrams, identifier_parts
 
     compress = _compressor().compress

@@ -20,7 +20,7 @@ CREATE TABLE sources(
   chunk_count INTEGER NOT NULL DEFAULT 0,
   code_chunk_count INTEGER NOT NULL DEFAULT 0,
   trigram INTEGER NOT NULL DEFAULT 0,      -- 1: its chunks are in chunks_trigram
-  complete INTEGER NOT NULL DEFAULT 1,     -- 0 while a bulk source is being written in slices; such rows are never shown
+  complete INTEGER NOT NULL DEFAULT 1,     -- 0 while a bulk source is being written in slices; never shown then
   created_at INTEGER NOT NULL,             -- times are UTC seconds since 1970
   indexed_at INTEGER NOT NULL,
   accessed_at INTEGER NOT NULL,
@@ -40,7 +40,7 @@ CREATE TABLE chunks(
   id INTEGER PRIMARY KEY,                  -- the rowid in chunks_fts and chunks_trigram; ascending within a source
   source_id INTEGER NOT NULL REFERENCES sources(id),
   title TEXT NOT NULL,                     -- heading path, key path or command
-  line_start INTEGER NOT NULL,             -- 1-based, inclusive, in the redacted text, blank lines at both ends left out
+  line_start INTEGER NOT NULL,             -- 1-based, inclusive, in the redacted text, without blank lines at both ends
   line_end INTEGER NOT NULL,
   is_code INTEGER NOT NULL,
   body BLOB NOT NULL                       -- zstd level 3 of the UTF-8 text, newlines at its end included

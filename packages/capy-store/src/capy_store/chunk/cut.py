@@ -10,9 +10,11 @@ from ..documents import Chunk
 
 # Where a piece may end, best first; each with the share of the piece that must be filled before it is good enough.
 Separators = Sequence[tuple[str, float]]
+PROSE_SIZE = 4000
+
 LINES: Separators = (("\n", 0.0),)
 PARAGRAPHS: Separators = (("\n\n", 0.25), ("\n", 0.25), (". ", 0.5), ("\n", 0.0))
-BLOCKS: Separators = (("\n\n\n", 0.5), ("\n}\n\n", 0.5), ("\n\n", 0.25), ("\n", 0.0))
+CODE: Separators = (("\n\n\n", 0.5), ("\n}\n\n", 0.5), ("\n\n", 0.25), ("\n", 0.0))
 _INSIDE_LINE = (" ", "\t", ",", ";", "}", "|", "&", ">", ".", "/", "。", "、")
 
 

@@ -1,0 +1,169 @@
+"""Markdown -> one chunk a section, titled with its heading path; long sections in numbered parts.
+
+Headings as CommonMark has them: ATX (`#` to `######`) and setext (underlined), never inside a fenced block. A fence is
+closed by the same character, at least as long; an unclosed one reaches to the end. Heading lines stay in the body; a
+section without text of its own goes with the first one below it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..documents import Chunk
+from .cut import CODE, PARAGRAPHS, next_cut, placed
+
+SIZE = 4000
+_UNBROKEN = SIZE * 3 // 2  # a table or fenced block up to this stays whole
+_TITLE = 300
+
+# Every line that can change the state; the regex engine skips all others.
+_MARK = re.compile(
+    r"^ {0,3}(?:(?P<level>#{1,6})(?=[ \t]|$)(?P<heading>.*)$"
+    r"|(?P<fence>`{3,}|~{3,})(?P<info>.*)$"
+    r"|(?P<underline>=+|-+)[ \t]*$)",
+    re.MULTILINE,
+)
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(?:(?!---|\.\.\.).*\n)*(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
+_NOT_A_TITLE = re.compile(r"\s*\Z|[ ]{4}|\t|\s*(?:[-*+>|]|\d+[.)])(?:\s|\Z|\|)")
+_TABLE = re.compile(r"(?:^ {0,3}\|.*\n?){2,}", re.MULTILINE)
+
+
+class _Heading(NamedTuple):
+    start: int  # offset of its line
+    end: int  # offset after its line (or its underline)
+    level: int
+    text: str
+
+
+class _Fence(NamedTuple):
+    start: int
+    end: int
+    language: str
+
+
+class Markdown:
+    """The chunker. The heading stack, an open fence and the part number carry over from block to block."""
+
+    def __init__(self, title: str, *, size: int = SIZE, line: int = 1) -> None:
+        self._title, self._size, self._line = title, size, line
+        self._stack: list[tuple[int, str]] = []
+        self._open = ""  # the fence we are in: its marker
+        self._language = ""
+        self._part = 0
+        self._begun = False
+
+    def feed(self, block: str) -> Iterator[Chunk]:
+        """The chunks of a block; a block should end at the end of a line."""
+        headings, fences = self._scan(block)
+        begin = 0
+        for index, heading in enumerate(headings):
+            if index and self._leads_into(block, headings[index - 1], heading):
+                self._enter(heading)
+                continue
+            yield from self._section(block, begin, heading.start, fences)
+            begin = heading.start
+            self._enter(heading)
+        yield from self._section(block, begin, len(block), fences)
+
+    def _enter(self, heading: _Heading) -> None:
+        self._stack = [entry for entry in self._stack if entry[0] < heading.level]
+        if heading.text:
+            self._stack.append((heading.level, heading.text))
+        self._part = 0
+
+    @staticmethod
+    def _leads_into(block: str, above: _Heading, below: _Heading) -> bool:
+        return below.level > above.level and not block[above.end : below.start].strip()
+
+    def _scan(self, block: str) -> tuple[list[_Heading], list[_Fence]]:
+        """The headings and fenced blocks, in order."""
+        headings: list[_Heading] = []
+        fences: list[_Fence] = []
+        opened = 0
+        front = None if self._begun else _FRONT_MATTER.match(block)
+        self._begun = True
+        for mark in _MARK.finditer(block, front.end() if front else 0):
+            fence = mark["fence"]
+            if self._open:
+                if fence and fence[0] == self._open[0] and len(fence) >= len(self._open) and not mark["info"].strip():
+                    fences.append(_Fence(opened, mark.end(), self._language))
+                    self._open = ""
+            elif fence:
+                if fence[0] == "~" or "`" not in mark["info"]:
+                    self._open, opened = fence, mark.start()
+                    self._language = (mark["info"].split() or [""])[0].strip("{}.")[:30]
+            elif mark["level"]:
+                headings.append(_Heading(mark.start(), mark.end(), len(mark["level"]), _heading_text(mark["heading"])))
+            else:
+                self._underlined(block, mark, headings)
+        if self._open:
+            fences.append(_Fence(opened, len(block), self._language))
+        return headings, fences
+
+    @staticmethod
+    def _underlined(block: str, mark: re.Match[str], headings: list[_Heading]) -> None:
+        """A line above a row of = or - is a heading, unless it is a list item, a table row or a heading already."""
+        start = block.rfind("\n", 0, max(0, mark.start() - 1)) + 1
+        line = block[start : max(0, mark.start() - 1)]
+        if start == mark.start() or _NOT_A_TITLE.match(line) or (headings and headings[-1].end > start):
+            return
+        headings.append(_Heading(start, mark.end(), 1 if mark["underline"][0] == "=" else 2, line.strip()[:_TITLE]))
+
+    def _section(self, block: str, start: int, end: int, fences: list[_Fence]) -> Iterator[Chunk]:
+        if start >= end:
+            return
+        inside = [fence for fence in fences if fence.start < end and fence.end > start]
+        for begin, stop in self._pieces(block, start, end, inside):
+            self._part += 1
+            body = block[begin:stop]
+            held = [fence for fence in inside if fence.start < stop and fence.end > begin]
+            cut_fence = next((fence for fence in held if fence.start < begin), None)
+            title = self._numbered(cut_fence.language if cut_fence else "")
+            yield placed(title, body, self._line, is_code=bool(held))
+            self._line += body.count("\n")
+
+    def _pieces(self, block: str, start: int, end: int, fences: list[_Fence]) -> Iterator[tuple[int, int]]:
+        """Offsets of the parts of a section: one if it fits."""
+        if end - start <= self._size:
+            yield start, end
+            return
+        whole = [(fence.start, fence.end) for fence in fences]
+        whole += [found.span() for found in _TABLE.finditer(block, start, end)]
+        while start < end:
+            stop = self._stop(block, start, end, whole, fences)
+            yield start, stop
+            start = stop
+
+    def _stop(self, block: str, start: int, end: int, whole: list[tuple[int, int]], fences: list[_Fence]) -> int:
+        in_fence = any(fence.start <= start < fence.end for fence in fences)
+        stop = min(end, next_cut(block, start, self._size, CODE if in_fence else PARAGRAPHS))
+        if stop == end:
+            return stop
+        for first, last in whole:
+            if first < stop < last:
+                if first > start + self._size // 4:
+                    return first
+                if last - start <= _UNBROKEN:
+                    return min(end, _after_line(block, last))
+        return stop
+
+    def _numbered(self, language: str) -> str:
+        path = " > ".join(text for _, text in self._stack) or self._title
+        if len(path) > _TITLE:
+            path = "… > " + path[-_TITLE:].partition(" > ")[2] if " > " in path[-_TITLE:] else path[:_TITLE] + "…"
+        if self._part == 1:
+            return path
+        return f"{path} ({self._part}, {language})" if language else f"{path} ({self._part})"
+
+
+def _heading_text(rest: str) -> str:
+    """The text of an ATX heading without its closing #s."""
+    text = rest.strip()
+    opened = text.rstrip("#")
+    return (opened.rstrip() if not opened or opened[-1] in " \t" else text)[:_TITLE]
+
+
+def _after_line(block: str, at: int) -> int:
+    return at + 1 if block[at : at + 1] == "\n" else at
