@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +14,7 @@ from typing import Any
 import click
 
 from . import records
-from .errors import CapyError, UsageError
+from .errors import BadInput, CapyError, NotFound, SystemFailure, UsageError
 from .records import Record
 
 FORMATS = ("auto", "text", "json")
@@ -45,10 +48,22 @@ class App:
 
 
 def write_stdout(data: bytes) -> None:
-    """Write bytes to stdout, flushed, past the text layer (which may not be UTF-8)."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+    """Write bytes to stdout, flushed.
+
+    Raises:
+        BrokenPipeError: nobody reads on.
+        SystemFailure: they cannot be written, e.g. because the disk is full.
+    """
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as ex:
+        _discard(sys.stdout)
+        hint = "the output is incomplete; free some space or write elsewhere"
+        raise SystemFailure(f"cannot write to stdout: {ex.strerror}", hint) from ex
 
 
 def errors_as_json(format_: str) -> bool:
@@ -63,14 +78,15 @@ def report(record: Record, *, as_json: bool) -> None:
     else:
         word = "warning" if record["schema"] == "capy.warning/1" else "error"
         colour = "yellow" if word == "warning" else "red"
-        prefix = click.style(f"{word}:", fg=colour, bold=True) if sys.stderr.isatty() else f"{word}:"
+        coloured = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+        prefix = click.style(f"{word}:", fg=colour, bold=True) if coloured else f"{word}:"
         hint = f"; {record['hint']}" if record.get("hint") else ""
         data = f"{prefix} {record['message']}{hint}\n".encode("utf-8", "replace")
     try:
         sys.stderr.buffer.write(data)
         sys.stderr.buffer.flush()
     except OSError:  # nobody reads stderr: the exit code still tells
-        pass
+        _discard(sys.stderr)
 
 
 class CommandGroup(click.Group):
@@ -146,26 +162,26 @@ def run(group: click.Command, prog: str) -> int:
     5 busy, 6 database or key, 7 refused, 70 bug, 130 Ctrl-C, 141 broken pipe).
     """
     app = App()
+    _prepare_streams()
     try:
-        result = group.main(args=sys.argv[1:], prog_name=prog, obj=app, standalone_mode=False)
-        status = result if isinstance(result, int) else 0
-        sys.stdout.flush()
+        status = _invoke(group, prog, app)
+        write_stdout(b"")
         return status
-    except click.exceptions.Exit as ex:
-        return ex.exit_code
     except (click.Abort, KeyboardInterrupt):
         return 130
     except BrokenPipeError:
-        _discard_stdout()
+        _discard(sys.stdout)
         return 141
-    except click.ClickException as ex:
-        error: CapyError = UsageError(ex.format_message().rstrip(".").replace("\n", " "), f"see {_help_of(ex, prog)}")
-    except CapyError as ex:
-        error = ex
     except Exception as ex:
-        error = _bug(ex, prog, app.debug)
-    report(error.record(), as_json=errors_as_json(app.format))
-    return error.exit_code
+        error = _ours(ex, prog, app.debug)
+        if isinstance(error, KeyboardInterrupt):
+            return 130
+        as_json = errors_as_json(_asked_format(app))
+        if isinstance(ex, click.exceptions.NoArgsIsHelpError) and not as_json:
+            click.echo(ex.format_message(), err=True)
+        else:
+            report(error.record(), as_json=as_json)
+        return error.exit_code
 
 
 class Bug(CapyError):
@@ -174,23 +190,79 @@ class Bug(CapyError):
     code, exit_code = "bug", 70
 
 
+def _invoke(group: click.Command, prog: str, app: App) -> int:
+    # Not group.main(): it turns a broken pipe into exit 1, and completion is all else that it would do for us
+    if os.environ.get(f"_{prog}_COMPLETE".replace("-", "_").upper()):
+        group.main(prog_name=prog)
+    try:
+        with group.make_context(prog, sys.argv[1:], obj=app) as ctx:
+            group.invoke(ctx)
+    except click.exceptions.Exit as ex:
+        return ex.exit_code
+    return 0
+
+
+def _prepare_streams() -> None:
+    """UTF-8 whatever the locale says, and no stream missing: a closed one would lend its number to the next file."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - for the process's life
+        elif mode == "w" and isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="replace")
+
+
+def _asked_format(app: App) -> str:
+    """`--format`, also where parsing failed before it came to it."""
+    if app.format == "auto":
+        for word, following in zip(sys.argv[1:], [*sys.argv[2:], ""], strict=True):
+            value = following if word == "--format" else word.removeprefix("--format=")
+            if value in FORMATS and value != word:
+                return value
+    return app.format
+
+
+def _usage(ex: click.ClickException, prog: str) -> CapyError:
+    if isinstance(ex, click.FileError):
+        kind = BadInput if Path(ex.filename).exists() else NotFound
+        return kind(
+            f"cannot open {ex.ui_filename}: {ex.message}", "check its name and permissions", path=ex.ui_filename
+        )
+    if isinstance(ex, click.exceptions.NoArgsIsHelpError):
+        message = "no command or argument given"
+    else:
+        message = " ".join(ex.format_message().split()).rstrip(".")
+    ctx = getattr(ex, "ctx", None)
+    return UsageError(message, f"see {ctx.command_path if ctx else prog} --help")
+
+
+def _ours(ex: Exception, prog: str, debug: bool) -> CapyError | KeyboardInterrupt:
+    """Any exception as an error of ours: click's, the system's and SQLite's by their meaning, the rest as a bug."""
+    if isinstance(ex, CapyError):
+        return ex
+    if isinstance(ex, click.ClickException):
+        return _usage(ex, prog)
+    if isinstance(ex, OSError) and ex.errno is not None:
+        what = f"{ex.filename}: {ex.strerror}" if ex.filename is not None else str(ex.strerror)
+        if isinstance(ex, FileNotFoundError):
+            return NotFound(what, "check the name")
+        return SystemFailure(what, "check the permissions, the space on the disk and the limits of this user")
+    from .dberrors import translated
+
+    return translated(ex) or _bug(ex, prog, debug)
+
+
 def _bug(ex: Exception, prog: str, debug: bool) -> Bug:
     if debug:
         import traceback
 
         traceback.print_exc()
-    what = f"{type(ex).__name__}: {ex}".rstrip(": ")
+    what = " ".join(f"{type(ex).__name__}: {ex}".split()).rstrip(": ")
     hint = "" if debug else f"this is a bug in {prog}; run it again with --debug and report the traceback"
     return Bug(f"unexpected {what}", hint)
 
 
-def _help_of(ex: click.ClickException, prog: str) -> str:
-    ctx = getattr(ex, "ctx", None)
-    return f"{ctx.command_path if ctx else prog} --help"
-
-
-def _discard_stdout() -> None:
-    """Let the interpreter's last flush of a closed pipe go nowhere instead of failing."""
-    import os
-
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _discard(stream: Any) -> None:
+    """Let the interpreter's last flush of a stream that cannot be written go nowhere instead of failing."""
+    with suppress(OSError), Path(os.devnull).open("wb") as null:
+        os.dup2(null.fileno(), stream.fileno())

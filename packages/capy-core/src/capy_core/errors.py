@@ -15,6 +15,7 @@
         TooNew         6   a newer program wrote it
         Unwritable     6   the file or its folder cannot be made, read or written (permissions, read-only or full disk)
       Refused          7   a policy forbids it
+      SystemFailure    1   the operating system would not do it; what was asked for is incomplete
 
 Libraries raise these; only `capy_core.cli.run` prints them and exits.
 """
@@ -129,3 +130,9 @@ class Refused(CapyError):
     """A policy forbids it."""
 
     code, exit_code = "refused", 7
+
+
+class SystemFailure(CapyError):
+    """The operating system would not do it: no space, no permission, too many open files."""
+
+    code, exit_code = "system", 1

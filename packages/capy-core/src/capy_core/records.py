@@ -31,7 +31,10 @@ def loads(line: bytes | str) -> Any:
         import json
 
         text = line.decode("utf-8", "replace") if isinstance(line, bytes) else line
-        return _whole_characters(json.loads(text, parse_constant=_no_constant))
+        try:
+            return _whole_characters(json.loads(text, parse_constant=_no_constant))
+        except RecursionError:
+            raise ValueError("nested too deeply") from None
 
 
 def dumps(record: Any) -> bytes:
@@ -41,7 +44,11 @@ def dumps(record: Any) -> bytes:
     try:
         return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
     except TypeError:
-        return orjson.dumps(_whole_characters(record), option=orjson.OPT_APPEND_NEWLINE)
+        # orjson refuses lone surrogates and integers of more than 64 bits, the standard library does not
+        import json
+
+        text = json.dumps(_whole_characters(record), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return text.encode("utf-8") + b"\n"
 
 
 def read_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
@@ -75,7 +82,7 @@ def _no_constant(name: str) -> Any:
 def _whole_characters(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_whole_characters(item) for item in value]
     if isinstance(value, dict):
         return {_whole_characters(key): _whole_characters(item) for key, item in value.items()}
