@@ -28,16 +28,26 @@ class Chunk:
     is_code: bool = False
 
 
+@dataclass(frozen=True)
+class Part:
+    """One of several texts under a label, such as a command's stdout and stderr. `content_type` "" means detect it."""
+
+    title: str
+    content: str
+    content_type: str = ""
+
+
 @dataclass
 class Document:
     """A text to index (not yet redacted).
 
     Args:
         label: the source's unique name.
-        content: the text; ignored when `chunks` is given.
+        content: the text; ignored when `chunks` or `parts` is given.
         kind: durable, ephemeral or session.
         content_type: one of CONTENT_TYPES, or "" to detect it.
         chunks: pre-chunked text (transcripts), else None.
+        parts: several texts, each under its own title, else None.
         path, url: where the text came from, if known.
         meta: JSON-ready facts of the producer.
     """
@@ -48,6 +58,7 @@ class Document:
     content_type: str = ""
     title: str = ""
     chunks: list[Chunk] | None = None
+    parts: list[Part] | None = None
     path: str | None = None
     url: str | None = None
     meta: dict[str, Any] = field(default_factory=dict)

@@ -19,7 +19,7 @@ from capy_core.errors import BadInput, TooLarge
 from capy_core.secrets import RULES_VERSION, redact
 
 from . import intake, queries, staging
-from .documents import CONTENT_TYPES, KINDS, Document, IndexResult
+from .documents import CONTENT_TYPES, KINDS, Chunk, Document, IndexResult, Part
 from .pipeline import BLOCK, Reading, TextPart
 from .queries import SourceRow
 
@@ -64,17 +64,21 @@ class Indexer:
         """
         origin = _checked(Origin(document.label, document.kind, document.content_type, document.title, document.path,
                                  document.url, meta=document.meta))  # fmt: skip
-        content = _whole(document.content)
-        data = content.encode()
-        if len(data) > self._max:
-            raise _too_large(origin.label, len(data), self._max)
-        raw = sha256(data).digest()
+        raw, size = _digest(document)
+        if size > self._max:
+            raise _too_large(origin.label, size, self._max)
         known = self._unchanged(origin, raw)
         if known:
             return known
-        blocks = (content[at : at + BLOCK] for at in range(0, len(content), BLOCK))
-        reading = Reading([TextPart(_title(origin), origin.content_type, blocks)], origin.path or "")
-        return self._write(origin, reading, lambda: raw, len(data))
+        if document.chunks is not None:
+            reading = Reading(
+                chunks=map(_whole_chunk, document.chunks), content_type=origin.content_type or "transcript"
+            )
+        else:
+            parts = document.parts or [Part(_title(origin), document.content, origin.content_type)]
+            texts = [TextPart(redact(part.title), part.content_type, _blocks(part.content)) for part in parts]
+            reading = Reading(texts, name=_name(origin), content_type=origin.content_type)
+        return self._write(origin, reading, lambda: raw, size)
 
     def index_stream(self, origin: Origin, stream: BinaryIO) -> IndexResult:
         """Index the bytes of a file or pipe, in flat memory.
@@ -91,7 +95,7 @@ class Indexer:
             if known:
                 return known
         text = intake.text_blocks(source, origin.label)
-        reading = Reading([TextPart(_title(origin), origin.content_type, text)], origin.path or "")
+        reading = Reading([TextPart(_title(origin), origin.content_type, text)], name=_name(origin))
         return self._write(origin, reading, source.digest, source.whole_size)
 
     def _unchanged(self, origin: Origin, raw: bytes) -> IndexResult | None:
@@ -265,6 +269,35 @@ def _whole(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+def _digest(document: Document) -> tuple[bytes, int]:
+    """SHA-256 of the text as it came, and its length in bytes of UTF-8."""
+    if document.chunks is not None:
+        texts = [text for chunk in document.chunks for text in (chunk.title, chunk.body)]
+    elif document.parts is not None:
+        texts = [text for part in document.parts for text in (part.title, part.content)]
+    else:
+        texts = [document.content]
+    digest, size = sha256(), 0
+    for text in texts:
+        data = _whole(text).encode()
+        digest.update(data if len(texts) == 1 else data + b"\0")
+        size += len(data)
+    return digest.digest(), size
+
+
+def _blocks(content: str) -> Iterator[str]:
+    content = _whole(content)
+    return (content[at : at + BLOCK] for at in range(0, len(content), BLOCK))
+
+
+def _whole_chunk(chunk: Chunk) -> Chunk:
+    return replace(chunk, title=_whole(chunk.title), body=_whole(chunk.body))
+
+
+def _name(origin: Origin) -> str:
+    return origin.path or origin.label
 
 
 def _title(origin: Origin) -> str:

@@ -72,6 +72,8 @@ def cleaned(blocks: Iterable[str]) -> Iterator[str]:
     """Blocks of whole lines without CR before LF, colour codes and, where every line bears one, runner time stamps."""
     stamped = None
     for block in blocks:
+        if stamped is None:
+            block = block.removeprefix("\ufeff")
         if "\r" in block:
             block = block.replace("\r\n", "\n")
         if "\x1b" in block:

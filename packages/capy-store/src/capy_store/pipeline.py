@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -28,20 +28,27 @@ class TextPart:
 
 
 class Reading:
-    """One pass over the parts of a document.
+    """One pass over a document: its parts, or chunks that were cut by someone else.
 
     Args:
-        path: a file name, whose suffix helps to tell the type; "" for none.
+        name: a file name or label, whose suffix helps to tell the type.
 
     The tallies (`hash`, `bytes`, `lines`, `redactions`, `content_type`) are complete when `slices` is exhausted.
     """
 
-    def __init__(self, parts: Iterable[TextPart], path: str = "") -> None:
-        self._parts, self._path = parts, path
+    def __init__(
+        self,
+        parts: Iterable[TextPart] = (),
+        *,
+        chunks: Iterable[Chunk] | None = None,
+        name: str = "",
+        content_type: str = "",
+    ) -> None:
+        self._parts, self._given, self._name = parts, chunks, name
         self._hash = sha256()
         self.bytes = self.redactions = 0
         self._newlines, self._open_line = 0, False
-        self.content_type = ""
+        self.content_type = content_type
 
     @property
     def hash(self) -> bytes:
@@ -71,21 +78,44 @@ class Reading:
         from .chunk import chunker
         from .chunk.detect import detect
 
+        if self._given is not None:
+            yield from self._checked(self._given)
         for part in self._parts:
             cutter = None
             for block in self._redacted(part.blocks):
                 if cutter is None:
-                    kind = part.content_type or detect(block, self._path)
+                    kind = part.content_type or detect(block, self._name)
                     self.content_type = self.content_type or kind
-                    cutter = chunker(kind, part.title, block, line=self._newlines + 1)
+                    cutter = chunker(kind, part.title, block, line=self.lines + 1)
                 self._count(block)
                 yield from cutter.feed(block)
         self.content_type = self.content_type or "text"
 
-    def _redacted(self, blocks: Iterable[str]) -> Iterator[str]:
-        from capy_core.secrets import redact
+    def _checked(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        from capy_core.secrets import redact, redact_counted
 
-        return whole_lines(redact(block) for block in cleaned(whole_lines(blocks)))
+        from .chunk.transcript import given
+
+        for chunk in chunks:
+            body, count = redact_counted(chunk.body)
+            self.redactions += count
+            clean = replace(chunk, title=redact(chunk.title), body=body)
+            self._hash.update(clean.title.encode() + b"\0")
+            self._count(body)
+            yield from given([clean])
+
+    def _redacted(self, blocks: Iterable[str]) -> Iterator[str]:
+        from capy_core.secrets import StreamRedactor
+
+        redactor = StreamRedactor()
+
+        def pieces() -> Iterator[str]:
+            for block in cleaned(whole_lines(blocks)):
+                yield redactor.feed(block)
+            yield redactor.finish()
+            self.redactions += redactor.count
+
+        return whole_lines(pieces())
 
     def _count(self, block: str) -> None:
         data = block.encode()

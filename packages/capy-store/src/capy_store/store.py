@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from capy_core.config import StoreConfig
-from capy_core.database import Connection, open_database
+from capy_core.config import StoreConfig, Warn
+from capy_core.database import Connection, close, open_database
 from capy_core.keys import Key
 
 from .documents import Document, IndexResult
@@ -17,8 +16,6 @@ from .migrations import MIGRATIONS
 if TYPE_CHECKING:
     from .documents import SearchResult
     from .indexing import Indexer, Origin
-
-Warn = Callable[[str, str, str], None]  # code, message, hint
 
 
 class Store:
@@ -29,15 +26,26 @@ class Store:
 
     @classmethod
     def open(
-        cls, path: Path, key: Key, config: StoreConfig | None = None, *, create: bool = True, warn: Warn | None = None
+        cls,
+        path: Path,
+        key: Key,
+        config: StoreConfig | None = None,
+        *,
+        create: bool = True,
+        readonly: bool = False,
+        warn: Warn | None = None,
     ) -> Store:
         """Open a knowledge base, and create it where there is none.
+
+        Args:
+            readonly: for reading alone; never waits for a writer.
 
         Raises:
             NotFound: there is none and `create` is false.
             DatabaseError: the key does not open it, or it is damaged, unencrypted or newer than this program.
         """
-        return cls(open_database(path, key, MIGRATIONS, create=create), path, config or StoreConfig())
+        db = open_database(path, key, MIGRATIONS, create=create, readonly=readonly, warn=warn)
+        return cls(db, path, config or StoreConfig())
 
     def __enter__(self) -> Store:
         return self
@@ -49,7 +57,7 @@ class Store:
 
     def close(self) -> None:
         """Close the connection; the last one of all processes folds the write-ahead log into the file."""
-        self.db.close()
+        close(self.db)
 
     def index(self, document: Document) -> IndexResult:
         """Index a document; see `indexing.Indexer.index`."""

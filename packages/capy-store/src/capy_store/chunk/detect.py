@@ -99,7 +99,7 @@ def detect(text: str, path: str = "") -> str:
     """
     sample = text[:SAMPLE]
     by_name = _by_name(path)
-    if by_name != "markdown" and _is_json(sample, len(text) <= SAMPLE):
+    if by_name != "markdown" and is_json(text):
         return "json"
     if by_name and by_name != "json":
         return by_name
@@ -118,12 +118,12 @@ def _by_name(path: str) -> str:
     return _TYPE_OF.get(suffix, "") if "." in name or suffix in ("dockerfile", "makefile") else ""
 
 
-def _is_json(sample: str, whole: bool) -> bool:
+def is_json(text: str) -> bool:
     """It starts as JSON does, and it parses, or is too long to tell, or has keys (broken, or several values)."""
-    start = sample.lstrip("\ufeff \t\r\n")
+    start = text[:SAMPLE].lstrip("\ufeff \t\r\n")
     if not _JSON_START.match(start):
         return False
-    if whole:
+    if len(text) <= SAMPLE:
         from capy_core.records import loads
 
         try:
