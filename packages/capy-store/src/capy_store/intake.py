@@ -14,6 +14,7 @@ from itertools import chain
 from capy_core.errors import BadInput
 
 LONGEST_LINE = 1 << 20
+_LAST = 1 << 14
 _SAMPLE = 1 << 16
 
 _BOMS = (
@@ -54,16 +55,20 @@ def text_blocks(blocks: Iterable[bytes], name: str) -> Iterator[str]:
 
 
 def whole_lines(blocks: Iterable[str]) -> Iterator[str]:
-    """The same text in blocks that end after a newline; a line longer than `LONGEST_LINE` comes in several."""
+    """The same text in blocks that end after a newline; a line longer than `LONGEST_LINE` comes in several.
+
+    The last block is the whole text or `_LAST` characters at least: a last line without its newline, or the little
+    that the redactor held back, must not become a chunk of its own.
+    """
     rest = ""
     for block in blocks:
-        block = rest + block
-        end = block.rfind("\n") + 1
-        if end == 0 and len(block) > LONGEST_LINE:
-            end = max(block.rfind(mark, LONGEST_LINE // 2) for mark in " ,;>}") + 1 or LONGEST_LINE
+        rest += block
+        end = rest.rfind("\n", 0, max(0, len(rest) - _LAST)) + 1
+        if end == 0 and len(rest) > LONGEST_LINE + _LAST:
+            end = max(rest.rfind(mark, LONGEST_LINE // 2, LONGEST_LINE) for mark in " ,;>}") + 1 or LONGEST_LINE
         if end:
-            yield block[:end]
-        rest = block[end:]
+            yield rest[:end]
+            rest = rest[end:]
     if rest:
         yield rest
 
