@@ -70,6 +70,12 @@ class Config:
     keys: KeysConfig = field(default_factory=KeysConfig)
 
 
+# "section.name" -> the field's type as written above
+_KINDS = {
+    f"{section.name}.{item.name}": str(item.type)
+    for section in fields(Config)
+    for item in fields(getattr(Config(), section.name))
+}
 _MAX_FILE = 1024 * 1024
 _MAX_BYTES = 1 << 40
 _RANGES: dict[str, tuple[float, float]] = {
@@ -141,27 +147,30 @@ def _project_files(root: Path) -> Iterator[Path]:
 
 def _apply(config: Config, file: Path, allowed: Config | None, warn: Warn) -> Config:
     """`config` with the values of one file over it; `allowed` (the user's settings) marks a project's file."""
-    for section, table in _read(file).items():
-        known = getattr(config, section, None)
-        if known is None or not isinstance(table, dict):
-            _unknown(file, section, warn)
+    for key, value in _leaves(_read(file)):
+        if key not in _KINDS:
+            _unknown(file, key, warn)
             continue
-        kinds = {item.name: str(item.type) for item in fields(known)}
-        changes = {}
-        for name, value in table.items():
-            key = f"{section}.{name}"
-            if name not in kinds:
-                _unknown(file, key, warn)
-                continue
-            checked = _checked(file, key, kinds[name], value)
-            reason = _objection(key, checked, allowed) if allowed else ""
-            if reason:
-                hint = f"set it in {_user_file()} if you want it"
-                warn("ignored_config_key", f"{file}: {key} is ignored: {reason}", hint)
-            else:
-                changes[name] = checked
-        config = replace(config, **{section: replace(known, **changes)})
+        checked = _checked(file, key, value)
+        reason = _objection(key, checked, allowed) if allowed else ""
+        if reason:
+            warn(
+                "ignored_config_key", f"{file}: {key} is ignored: {reason}", f"set it in {_user_file()} if you want it"
+            )
+            continue
+        section, name = key.split(".")
+        config = replace(config, **{section: replace(getattr(config, section), **{name: checked})})
     return config
+
+
+def _leaves(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value of a TOML document with its dotted key; an empty table of an unknown name is one too."""
+    for name, value in table.items():
+        key = prefix + name
+        if isinstance(value, dict) and (value or hasattr(Config(), key)):
+            yield from _leaves(value, f"{key}.")
+        else:
+            yield key, value
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -184,23 +193,18 @@ def _read(file: Path) -> dict[str, Any]:
         line = data.count(b"\n", 0, ex.start) + 1
         raise BadConfig(f"{file}, line {line}: not UTF-8", "save it as UTF-8", path=str(file), line=line) from ex
     except (ValueError, RecursionError) as ex:  # TOMLDecodeError is a ValueError; so is a number of 5,000 digits
-        details = {"line": line} if (line := _line_of(str(ex))) else {}
-        raise BadConfig(f"{file} is not valid TOML: {ex}", "correct that line", path=str(file), **details) from ex
+        number = str(ex).partition("(at line ")[2].partition(",")[0]  # else "(at end of document)"
+        line = int(number) if number else data.count(b"\n") + 1
+        raise BadConfig(f"{file}, line {line}: not valid TOML: {ex}", "correct it", path=str(file), line=line) from ex
 
 
-def _line_of(message: str) -> int:
-    """The line in tomllib's "... (at line 1, column 8)"; 0 when there is none."""
-    number = message.partition("(at line ")[2].partition(",")[0]
-    return int(number) if number.isdigit() else 0
-
-
-def _checked(file: Path, key: str, kind: str, value: Any) -> Any:
+def _checked(file: Path, key: str, value: Any) -> Any:
     """The value as its field holds it.
 
     Raises:
         BadConfig: wrong type, choice or range.
     """
-    low, high = _RANGES.get(key, (float("-inf"), float("inf")))
+    kind, (low, high) = _KINDS[key], _RANGES.get(key, (float("-inf"), float("inf")))
     choices = _CHOICES.get(key)
     right_type = {
         "int": isinstance(value, int) and not isinstance(value, bool),
@@ -247,11 +251,7 @@ def _objection(key: str, value: Any, allowed: Config) -> str:
 def _unknown(file: Path, key: str, warn: Warn) -> None:
     from difflib import get_close_matches
 
-    known = [
-        f"{section.name}.{item.name}" for section in fields(Config) for item in fields(getattr(_DEFAULTS, section.name))
-    ]
-    names = [section.name for section in fields(Config)] if "." not in key else known
-    close = get_close_matches(key, names, 1, 0.5)
+    close = get_close_matches(key, _KINDS, 1, 0.5)
     hint = f"did you mean {close[0]}?" if close else "docs/configuration.md lists the keys"
     warn("unknown_config_key", f"{file}: unknown setting {key}", hint)
 
@@ -260,6 +260,3 @@ def _user_file() -> Path:
     from .paths import config_dir
 
     return config_dir() / "config.toml"
-
-
-_DEFAULTS = Config()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import AnyStr, Generic, NamedTuple
 
 _LOOK_BACK = 64  # bytes; more combining marks than this are noise, and may be cut
+_LONGEST = 4  # bytes of one UTF-8 sequence
 _JOINER = "\u200d"
 
 
@@ -74,13 +75,24 @@ def _start_of_tail(raw: bytes, start: int, lowest: int) -> int:
 
 
 def _boundary(raw: bytes, at: int, step: int) -> int:
-    """The nearest place from `at` on, in direction `step`, that splits no character; `at` itself if none is near."""
-    place = at
+    """The nearest place from `at` on, in direction `step`, that splits no character.
+
+    Where none is near, the nearest that splits no UTF-8 sequence, and in bytes that are not UTF-8 `at` itself.
+    """
+    place, whole = at, at if _is_start(raw, at) else None
     while 0 < place < len(raw) and abs(place - at) <= _LOOK_BACK:
-        if raw[place] & 0xC0 != 0x80 and not _joined(raw, place):
-            return place
+        if _is_start(raw, place):
+            if not _joined(raw, place):
+                return place
+            whole = place if whole is None else whole
+        elif whole is None and abs(place - at) > _LONGEST:
+            return at
         place += step
-    return place if place in (0, len(raw)) else at
+    return place if place in (0, len(raw)) else at if whole is None else whole
+
+
+def _is_start(raw: bytes, place: int) -> bool:
+    return place in (0, len(raw)) or raw[place] & 0xC0 != 0x80
 
 
 def _joined(raw: bytes, place: int) -> bool:
