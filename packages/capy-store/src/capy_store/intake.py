@@ -63,7 +63,9 @@ def whole_lines(blocks: Iterable[str]) -> Iterator[str]:
     rest = ""
     for block in blocks:
         rest += block
-        end = rest.rfind("\n", 0, max(0, len(rest) - _LAST)) + 1
+        if len(rest) < 4 * _LAST:  # a chunk ends where a block ends: small blocks would make small chunks
+            continue
+        end = rest.rfind("\n", 0, len(rest) - _LAST) + 1
         if end == 0 and len(rest) > LONGEST_LINE + _LAST:
             end = max(rest.rfind(mark, LONGEST_LINE // 2, LONGEST_LINE) for mark in " ,;>}") + 1 or LONGEST_LINE
         if end:
