@@ -158,18 +158,22 @@ def read_key_file(path: Path) -> Key:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except OSError as ex:
         raise NoKey(f"cannot read the key file {path}: {ex.strerror}", "correct its name or permissions") from ex
-    with os.fdopen(handle, "rb") as stream:
-        facts = os.fstat(stream.fileno())
-        if not S_ISREG(facts.st_mode):
-            raise NoKey(f"the key file {path} is not a regular file", "name a file that holds the key")
-        if facts.st_uid != os.geteuid():
-            raise NoKey(
-                f"the key file {path} belongs to another user", f"make a copy of your own, or: chown $(id -u) {path}"
-            )
-        if facts.st_mode & 0o077:
-            mode = f"{S_IMODE(facts.st_mode):04o}"
-            raise NoKey(f"the key file {path} is open to other users (mode {mode})", f"run: chmod 600 {path}")
-        return _decoded(stream.read(_MAX_BYTES + 1), f"the key file {path}")
+    try:
+        _check_private(os.fstat(handle), path)
+        data = os.read(handle, _MAX_BYTES + 1)
+    finally:
+        os.close(handle)
+    return _decoded(data, f"the key file {path}")
+
+
+def _check_private(facts: os.stat_result, path: Path) -> None:
+    if not S_ISREG(facts.st_mode):
+        raise NoKey(f"the key file {path} is not a regular file", "name a file that holds the key")
+    if facts.st_uid != os.geteuid():
+        raise NoKey(f"the key file {path} belongs to another user", f"copy it, or run: chown $(id -u) {path}")
+    if facts.st_mode & 0o077:
+        mode = f"{S_IMODE(facts.st_mode):04o}"
+        raise NoKey(f"the key file {path} is open to other users (mode {mode})", f"run: chmod 600 {path}")
 
 
 def _find(source: _Source, config: Config, warn: Warn | None) -> Key:
