@@ -23,7 +23,7 @@ def write_file(path: Path, data: bytes, *, mode: int | None = None) -> None:
     """
     target = Path(os.path.realpath(path))
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:64]}.", suffix=".tmp", dir=target.parent)
+        handle, temporary = tempfile.mkstemp(prefix=".capy-", suffix=".tmp", dir=target.parent)
         try:
             with os.fdopen(handle, "wb") as stream:
                 stream.write(data)
