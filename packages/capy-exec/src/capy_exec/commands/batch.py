@@ -1,0 +1,63 @@
+"""`capy-exec batch`: many items, several at a time."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import closing
+from typing import Any, BinaryIO
+
+import click
+
+from capy_core.cli import App, common_options, errors_as_json, report
+
+
+@click.command()
+@click.argument("source", type=click.File("rb"), default="-")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 64),
+    default=os.cpu_count() or 1,
+    metavar="N",
+    help="Run so many at a time (default: the number of CPUs).",
+)
+@common_options
+@click.pass_context
+def batch(ctx: click.Context, source: BinaryIO, jobs: int) -> None:
+    """Run the items on the lines of SOURCE (default: stdin); print a result for each, in their order.
+
+    An item is a JSON object with `command` (shell) or `language` and `code`, and may have `label`, `timeout`, `file`,
+    `args`, `with`, `cwd`, `max_output`. Its other fields come back in the result. An item that cannot be run gives an
+    error on stderr; the others go on, and the exit code is 1.
+
+    \b
+    Example:
+        echo '{"label": "tests", "command": "make test"}' | capy-exec batch
+    """
+    from capy_core.records import read_lines
+
+    from ..batch import ItemFailed, run_batch
+    from ..outcome import SUCCESSES
+    from .settings import settings
+
+    app: App = ctx.obj
+    root, config = settings(app)
+    failed = False
+    with closing(run_batch(read_lines(source), config, jobs=jobs, cwd=root)) as outcomes:
+        for one in outcomes:
+            if isinstance(one, ItemFailed):
+                report(one.record(), as_json=errors_as_json(app.format))
+                failed = True
+            else:
+                app.emit(one, _block)
+                failed |= one["outcome"] not in SUCCESSES
+    if failed:
+        ctx.exit(1)
+
+
+def _block(record: dict[str, Any]) -> str:
+    said = record["reason"] or record["outcome"]
+    head = f"== {record['label']} ({said}, {record['duration_ms']} ms)"
+    if sys.stdout.isatty():
+        head = click.style(head, bold=True)
+    return "\n".join(part.rstrip("\n") for part in (head, record["stdout"], record["stderr"]) if part)

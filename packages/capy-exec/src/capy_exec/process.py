@@ -1,0 +1,286 @@
+"""Run a command under a keeper: hand its output on as it comes, stop it when asked or when it writes too much.
+
+May be called from several threads at once. See keeper.py for who does what.
+"""
+
+from __future__ import annotations
+
+import atexit
+import errno
+import os
+import select
+import socket
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from . import keeper
+
+_BUFFER = 1 << 20
+_CANCEL_TICK_MS = 50
+
+
+class Sink(Protocol):
+    """Where a stream of output goes."""
+
+    def feed(self, data: memoryview) -> None:
+        """Take the next bytes; the memory is reused after the call."""
+
+
+class Cancel(Protocol):
+    """What `threading.Event` offers."""
+
+    def is_set(self) -> bool: ...
+
+
+@dataclass(frozen=True)
+class Command:
+    """What to run.
+
+    Args:
+        steps: argument vectors with absolute programs, run one after the other while each exits with 0.
+        env: the whole environment.
+        cwd: the working folder.
+        scratch: a folder that is removed if this process dies before the command does.
+        deadline: the `time.monotonic()` at which the run is ended; None for never.
+        hard_cap: bytes of stdout and stderr together after which it is ended; None for no limit.
+    """
+
+    steps: Sequence[Sequence[str]]
+    env: Mapping[str, str]
+    cwd: Path
+    scratch: Path
+    deadline: float | None = None
+    hard_cap: int | None = None
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended.
+
+    Args:
+        why: "exited", "timeout", "cap" (it wrote too much), "cancelled", "not_started" or "lost" (its keeper was
+            killed).
+        step: the number of the step that ran last.
+        status: its wait status (`os.WIFEXITED` and friends); None when it has none.
+        errno: why it could not be started.
+        leftovers: names of processes that the command left running and that were ended.
+        survivors: names of processes that could not be ended.
+    """
+
+    why: str
+    step: int = 0
+    status: int | None = None
+    errno: int = 0
+    leftovers: tuple[str, ...] = ()
+    survivors: tuple[str, ...] = ()
+
+
+def run_command(
+    command: Command,
+    stdout: Sink,
+    stderr: Sink,
+    cancel: Cancel | None = None,
+    meanwhile: Callable[[], object] | None = None,
+) -> Ended:
+    """Run a command to its end; when this returns or raises, nothing of it is running any more.
+
+    Args:
+        command: what to run. Its stdin is the null device.
+        stdout: gets the bytes of stdout.
+        stderr: gets the bytes of stderr.
+        cancel: looked at every 50 ms; once set, the run is ended.
+        meanwhile: called while the command is starting.
+
+    Raises:
+        Whatever a sink raises (a broken pipe, Ctrl-C), after the run was ended.
+    """
+    with _Channel(command) as channel:
+        if meanwhile:
+            meanwhile()
+        return channel.drain(stdout, stderr, cancel)
+
+
+def get_ready() -> None:
+    """Start what runs need ahead of the first one: cheapest before a program starts its threads."""
+    _nursery_of_this_process()
+
+
+class _Channel:
+    """The four pipes of one run, seen from the host."""
+
+    def __init__(self, command: Command) -> None:
+        self.command = command
+
+    def __enter__(self) -> _Channel:
+        pipes = [os.pipe() for _ in range(4)]
+        (self.stdout, out), (self.stderr, err), (commands, self.commands), (self.reports, reports) = pipes
+        theirs = [out, err, commands, reports]
+        _widen(self.stdout)
+        _widen(self.stderr)
+        try:
+            _nursery_of_this_process().send(theirs)
+        finally:
+            for fd in theirs:
+                os.close(fd)
+        command = self.command
+        request = {
+            "steps": [[os.fsencode(word) for word in step] for step in command.steps],
+            "env": {os.fsencode(name): os.fsencode(value) for name, value in command.env.items()},
+            "cwd": os.fsencode(command.cwd),
+            "scratch": os.fsencode(command.scratch),
+            "deadline": command.deadline,
+        }
+        with suppress(BrokenPipeError):  # killed at once: the missing report tells
+            keeper.send(self.commands, request)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.commands)  # a keeper that still runs takes this as the end of its host
+        for fd in (self.stdout, self.stderr):
+            os.close(fd)
+        while os.read(self.reports, 4096):  # until it has ended everything and gone
+            pass
+        os.close(self.reports)
+
+    def drain(self, stdout: Sink, stderr: Sink, cancel: Cancel | None) -> Ended:
+        """Move output to the sinks until the keeper reports."""
+        sinks = {self.stdout: stdout, self.stderr: stderr}
+        buffer = bytearray(_BUFFER)
+        view = memoryview(buffer)
+        left = self.command.hard_cap if self.command.hard_cap is not None else sys.maxsize
+        stopped = ""
+        poll = select.poll()
+        for fd in (*sinks, self.reports):
+            poll.register(fd, select.POLLIN)
+        while True:
+            ready = [fd for fd, _ in poll.poll(_CANCEL_TICK_MS if cancel else None)]
+            for fd in ready:
+                if fd == self.reports:
+                    continue
+                size = os.readv(fd, [view[: max(1, min(left, _BUFFER))]])
+                if size == 0 or left <= 0:
+                    poll.unregister(fd)
+                    sinks.pop(fd)
+                    if size:
+                        stopped = self._stop("cap")
+                    continue
+                left -= size
+                sinks[fd].feed(view[:size])
+            if cancel and not stopped and cancel.is_set():
+                stopped = self._stop("cancelled")
+            if self.reports in ready:
+                break
+        report = keeper.receive(self.reports)
+        for fd, sink in sinks.items():
+            self._rest(fd, sink, buffer, left)
+        return _ended(report, stopped)
+
+    def _stop(self, why: str) -> str:
+        with suppress(BrokenPipeError):
+            os.write(self.commands, keeper.STOP)
+        return why
+
+    def _rest(self, fd: int, sink: Sink, buffer: bytearray, left: int) -> None:
+        """What is still in a pipe after the end of all its writers that we know of; never waits for more."""
+        os.set_blocking(fd, False)
+        with suppress(BlockingIOError):
+            while left > 0 and (size := os.readv(fd, [memoryview(buffer)[:left]])):
+                sink.feed(memoryview(buffer)[:size])
+                left -= size
+
+
+def _ended(report: dict[str, Any] | None, stopped: str) -> Ended:
+    if report is None:
+        return Ended("lost")
+    if report["why"] == "bug":
+        raise RuntimeError(f"the keeper failed: {report['error']}")
+    why = stopped or report["why"]
+    return Ended(
+        why, report["step"], report["status"], report["error"],
+        tuple(report["leftovers"]), tuple(report["survivors"]),
+    )  # fmt: skip
+
+
+class _Nursery:
+    """This process's end of its nursery."""
+
+    def __init__(self) -> None:
+        self.host = os.getpid()
+        self._lock = threading.Lock()
+        self._start()
+
+    def send(self, fds: list[int]) -> None:
+        """Have a keeper forked that holds these descriptors; a nursery that was killed is replaced once."""
+        with self._lock:
+            try:
+                socket.send_fds(self.socket, [b"k"], fds)
+            except OSError as ex:
+                if ex.errno not in (errno.EPIPE, errno.ECONNRESET):
+                    raise
+                self.close()
+                self._start()
+                socket.send_fds(self.socket, [b"k"], fds)
+
+    def _start(self) -> None:
+        self.socket, theirs = socket.socketpair()
+        # Forking costs a tenth of a new interpreter, but is safe only without other threads, native ones included
+        if _only_one_thread():
+            self.pid = os.fork()
+            if self.pid == 0:
+                keeper.serve(theirs)
+        else:
+            self.pid = _spawn_nursery(theirs)
+        theirs.close()
+
+    def close(self) -> None:
+        """Let it end and collect it; a forked copy of the host leaves it alone."""
+        self.socket.close()
+        if self.host == os.getpid():
+            with suppress(ChildProcessError):
+                os.waitpid(self.pid, 0)
+
+
+_nursery: _Nursery | None = None
+_nursery_lock = threading.Lock()
+
+
+def _nursery_of_this_process() -> _Nursery:
+    global _nursery
+    with _nursery_lock:
+        if _nursery is None or _nursery.host != os.getpid():
+            _nursery = _Nursery()
+            atexit.register(_nursery.close)
+        return _nursery
+
+
+def _only_one_thread() -> bool:
+    try:
+        return len(os.listdir("/proc/self/task")) == 1
+    except OSError:
+        return False
+
+
+def _spawn_nursery(channel: socket.socket) -> int:
+    """Start a fresh interpreter as the nursery, with nothing of our environment in it."""
+    code = (
+        "import socket, sys; sys.path.insert(0, sys.argv[1]); from capy_exec.keeper import serve; "
+        "serve(socket.socket(fileno=int(sys.argv[2])))"
+    )
+    package_folder = str(Path(__file__).parent.parent)
+    argv = [sys.executable, "-I", "-S", "-c", code, package_folder, str(channel.fileno())]
+    channel.set_inheritable(True)
+    return os.posix_spawn(sys.executable, argv, {})
+
+
+def _widen(fd: int) -> None:
+    """Let the child write a megabyte before it has to wait for us, where the system allows it."""
+    if sys.platform == "linux":
+        import fcntl
+
+        with suppress(OSError):
+            fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _BUFFER)
