@@ -63,7 +63,7 @@ https://code.example.org/o/r/pulls/11/commits
 """
 
 
-@pytest.mark.parametrize(("url", "facts", "command"), zip(*[iter(LINKS.strip().splitlines())] * 3, strict=True))
+@pytest.mark.parametrize(("url", "facts", "command"), list(zip(*[iter(LINKS.strip().splitlines())] * 3, strict=True)))
 def test_a_link_to_an_issue_or_request_names_the_command_that_reads_it(url: str, facts: str, command: str) -> None:
     found = forge_url(url)
     assert found is not None

@@ -152,7 +152,10 @@ def _problems(path: Path, key: Key, *, alone: bool) -> list[str]:
     import sqlcipher3.dbapi2 as driver
 
     found: list[str] = []
-    db = connect(path, key)
+    try:
+        db = connect(path, key)
+    except Corrupt as ex:
+        return [ex.message]
     try:
         if alone:
             _patiently(db, "BEGIN IMMEDIATE", _WRITE_WAIT_S)
