@@ -95,6 +95,15 @@ def database_key(config: Config, warn: Warn | None = None) -> Key:
     return _find(_DATABASE, config, warn)
 
 
+def database_key_source(config: Config) -> str:
+    """Where `database_key` finds the key: a variable, a file, a setting; never the key.
+
+    Raises:
+        NoKey: as `database_key`.
+    """
+    return _first(_DATABASE, config)[1]
+
+
 def vault_key(config: Config, warn: Warn | None = None) -> Key:
     """The vault's key: as `database_key`, with `CAPY_VAULT_KEY`, `vault_command` and `vault.key`."""
     return _find(_VAULT, config, warn)

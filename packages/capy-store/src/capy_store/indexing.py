@@ -1,18 +1,19 @@
 """Documents, files and streams -> rows of the store.
 
-A document whose chunks fill one slice is one transaction, and all that can be computed is computed before the lock is
-taken. A longer one is written slice by slice under a staging label that no reader sees; a last transaction gives it its
-name and removes what had the name before. A killed writer leaves staging rows only, and the next writer removes them.
+A text of up to 2 MB is one transaction. A longer one is written batch by batch under a staging label that no reader
+sees; a last transaction gives it its name and removes what had the name before. A killed writer leaves staging rows
+only, and the next writer removes them.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha256
-from itertools import chain
-from typing import TYPE_CHECKING, Any, BinaryIO
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from capy_core.database import Connection, write
 from capy_core.errors import BadInput, TooLarge
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 
 CHUNKING_VERSION = 1  # raise it when the same text gives other chunks
 PIPE_BUFFER = 12 << 20  # a pipe's text up to this is known whole before anything is written
+SMALL = 2 << 20  # a text up to this is written in one transaction
+BATCH = 1000  # chunks in one transaction of a larger text
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,21 @@ class Origin:
     meta: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass
+class _Job:
+    """One document on its way into the store. `size`: of the raw text, None while it is not known."""
+
+    origin: Origin
+    reading: Reading
+    raw_hash: Callable[[], bytes]
+    size: int | None
+    restored: dict[str, Any] = field(default_factory=dict)
+    keep_newer: bool = False
+    trigram: bool = False
+    chunks: int = 0
+    code_chunks: int = 0
+
+
 class Indexer:
     """Writes into one open database."""
 
@@ -54,11 +74,17 @@ class Indexer:
         self._max = max_source_bytes
         self._trigram_max = trigram_max_bytes
 
-    def index(self, document: Document) -> IndexResult:
+    def index(
+        self, document: Document, *, restored: dict[str, Any] | None = None, keep_newer: bool = False
+    ) -> IndexResult:
         """Index one document that is in memory.
 
+        Args:
+            restored: fields of `sources` that an export brings along (times, use, hashes).
+            keep_newer: leave a stored source alone that was indexed after `restored["indexed_at"]`.
+
         Raises:
-            BadInput: no label, an unknown kind or content type.
+            BadInput: no label, an unknown kind or content type, or a blank text in the place of a durable one.
             TooLarge: the text is longer than `max_source_bytes`; nothing of it is stored.
             Busy: another process held the database.
         """
@@ -67,18 +93,12 @@ class Indexer:
         raw, size = _digest(document)
         if size > self._max:
             raise _too_large(origin.label, size, self._max)
-        known = self._unchanged(origin, raw)
+        known = None if restored else self._unchanged(origin, raw)
         if known:
             return known
-        if document.chunks is not None:
-            reading = Reading(
-                chunks=map(_whole_chunk, document.chunks), content_type=origin.content_type or "transcript"
-            )
-        else:
-            parts = document.parts or [Part(_title(origin), document.content, origin.content_type)]
-            texts = [TextPart(redact(part.title), part.content_type, _blocks(part.content)) for part in parts]
-            reading = Reading(texts, name=_name(origin), content_type=origin.content_type)
-        return self._write(origin, reading, lambda: raw, size)
+        if origin.kind == "durable" and origin.path is None and not _says_something(document):
+            self._refuse_emptying(origin.label)
+        return self._write(_Job(origin, _reading(origin, document), lambda: raw, size, restored or {}, keep_newer))
 
     def index_stream(self, origin: Origin, stream: BinaryIO) -> IndexResult:
         """Index the bytes of a file or pipe, in flat memory.
@@ -96,85 +116,126 @@ class Indexer:
                 return known
         text = intake.text_blocks(source, origin.label)
         reading = Reading([TextPart(_title(origin), origin.content_type, text)], name=_name(origin))
-        return self._write(origin, reading, source.digest, source.whole_size)
+        return self._write(_Job(origin, reading, source.digest, source.whole_size))
 
     def _unchanged(self, origin: Origin, raw: bytes) -> IndexResult | None:
         row = queries.source_by_label(self._db, origin.label)
         if row is None or row.raw_hash != raw or row.recipe != _recipe(origin):
             return None
         with write(self._db):
-            return self._refresh(origin, row, {})
+            return self._refresh(_facts(origin), row)
 
-    def _refresh(self, origin: Origin, row: SourceRow, changes: dict[str, Any]) -> IndexResult:
-        values = {**_facts(origin), **changes, "indexed_at": int(time.time())}
+    def _refuse_emptying(self, label: str) -> None:
+        old = queries.source_by_label(self._db, label)
+        if old is not None and old.chunk_count:
+            raise BadInput(
+                f"the new text of {label!r} is blank, and the stored one is not",
+                f"to empty it, delete it: capy-store delete {label!r}", label=label,
+            )  # fmt: skip
+
+    def _write(self, job: _Job) -> IndexResult:
+        job.trigram = job.size is not None and job.size <= self._trigram_max
+        slices = job.reading.slices()
+        if job.size is not None and job.size <= SMALL:
+            first = list(islice(slices, 1))  # all of most documents, before the lock is taken
+            return self._write_whole(job, chain(first, slices))
+        batches = _batches(slices)
+        batch, more = next(batches, []), next(batches, None)
+        if more is None:
+            return self._write_whole(job, batch)
+        return self._write_staged(job, chain((batch, more), batches))
+
+    def _write_whole(self, job: _Job, slices: Iterable[Slice]) -> IndexResult:
+        """In one transaction, in which the next slice is made while SQLite writes the last one."""
+        with write(self._db):
+            source_id = self._stage(job)
+            _one_behind(partial(self._add, job, source_id), slices)
+            return self._finish(job, source_id)
+
+    def _write_staged(self, job: _Job, batches: Iterable[list[Slice]]) -> IndexResult:
+        """In a transaction a batch. What was written goes away again when the text turns out to be unusable."""
+        with write(self._db):
+            source_id = self._stage(job)
+        try:
+            _one_behind(partial(self._add_batch, job, source_id), batches)
+            with write(self._db):
+                return self._finish(job, source_id)
+        except BaseException:
+            with write(self._db):
+                queries.delete_source(self._db, source_id)
+            raise
+
+    def _stage(self, job: _Job) -> int:
+        """A source that nobody sees yet."""
+        staging.sweep(self._db)
+        values = {**_values(job, None), "label": staging.new_label(), "complete": 0}
+        return queries.insert_source(self._db, values)
+
+    def _add(self, job: _Job, source_id: int, rows: Slice) -> None:
+        queries.insert_slice(self._db, source_id, rows, trigram=job.trigram)
+        job.chunks += rows.count
+        job.code_chunks += rows.code_count
+
+    def _add_batch(self, job: _Job, source_id: int, batch: list[Slice]) -> None:
+        with write(self._db):
+            for rows in batch:
+                self._add(job, source_id, rows)
+
+    def _finish(self, job: _Job, source_id: int) -> IndexResult:
+        """Give the staged source its name, unless the one that has it holds the same text already."""
+        old = queries.source_by_label(self._db, job.origin.label)
+        values = _values(job, old)
+        if old is not None and job.keep_newer and old.indexed_at > values["indexed_at"]:
+            queries.delete_source(self._db, source_id)
+            return _result(old, "unchanged")
+        if old is not None and _same_chunks(old, values):
+            queries.delete_source(self._db, source_id)
+            return self._refresh(
+                {**_facts(job.origin), "raw_hash": values["raw_hash"], "recipe": values["recipe"]}, old
+            )
+        if old is not None:
+            queries.delete_source(self._db, old.id)
+        queries.update_source(self._db, source_id, values)
+        return _result(SourceRow(source_id, **values), "replaced" if old else "indexed")
+
+    def _refresh(self, changes: dict[str, Any], row: SourceRow) -> IndexResult:
+        values = {**changes, "indexed_at": int(time.time())}
         queries.update_source(self._db, row.id, values)
         return _result(replace(row, **values), "unchanged")
 
-    def _write(self, origin: Origin, reading: Reading, raw: Any, size: int | None) -> IndexResult:
-        trigram = size is not None and size <= self._trigram_max
-        slices = reading.slices()
-        first, second = next(slices, None), next(slices, None)
-        if second is None:
-            return self._write_whole(origin, reading, raw(), first, trigram=trigram)
+
+def _batches(slices: Iterator[Slice]) -> Iterator[list[Slice]]:
+    """Slices for one transaction each: about `BATCH` chunks."""
+    batch: list[Slice] = []
+    for rows in slices:
+        batch.append(rows)
+        if sum(rows.count for rows in batch) >= BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _one_behind(put: Callable[[T], None], items: Iterable[T]) -> None:
+    """Put each item in a thread of its own while the next one is made here; SQLite lets the interpreter go meanwhile.
+
+    One item alone is put without a thread. The thread has ended when this returns or raises.
+    """
+    source = iter(items)
+    first, second = next(source, None), next(source, None)
+    if second is None:
+        if first is not None:
+            put(first)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
         assert first is not None
-        return self._write_staged(origin, reading, raw, chain((first, second), slices), trigram=trigram)
-
-    def _write_whole(
-        self, origin: Origin, reading: Reading, raw: bytes, rows: Slice | None, *, trigram: bool
-    ) -> IndexResult:
-        with write(self._db):
-            staging.sweep(self._db)
-            old = queries.source_by_label(self._db, origin.label)
-            values = _values(origin, reading, raw, old)
-            if old is not None and _same_chunks(old, values):
-                return self._refresh(origin, old, {"raw_hash": raw, "recipe": values["recipe"]})
-            if old is not None:
-                queries.delete_source(self._db, old.id)
-            values |= {"chunk_count": rows.count if rows else 0, "code_chunk_count": rows.code_count if rows else 0}
-            values |= {"trigram": int(trigram and rows is not None), "complete": 1}
-            source_id = queries.insert_source(self._db, values)
-            if rows:
-                queries.insert_slice(self._db, source_id, rows, trigram=trigram)
-        return _result(SourceRow(source_id, **values), "replaced" if old else "indexed")
-
-    def _write_staged(
-        self, origin: Origin, reading: Reading, raw: Any, slices: Iterable[Slice], *, trigram: bool
-    ) -> IndexResult:
-        staged = replace(origin, label=staging.new_label())
-        source_id = None
-        counts = [0, 0]
-        try:
-            for rows in slices:
-                with write(self._db):
-                    if source_id is None:
-                        staging.sweep(self._db)
-                        values = _values(staged, reading, b"", None)
-                        values |= {"chunk_count": 0, "code_chunk_count": 0, "trigram": int(trigram), "complete": 0}
-                        source_id = queries.insert_source(self._db, values)
-                    queries.insert_slice(self._db, source_id, rows, trigram=trigram)
-                counts[0] += rows.count
-                counts[1] += rows.code_count
-            assert source_id is not None
-            with write(self._db):
-                old = queries.source_by_label(self._db, origin.label)
-                values = _values(origin, reading, raw(), old)
-                if old is not None and _same_chunks(old, values):
-                    queries.delete_source(self._db, source_id)
-                    return self._refresh(origin, old, {"raw_hash": raw(), "recipe": values["recipe"]})
-                if old is not None:
-                    queries.delete_source(self._db, old.id)
-                values |= {"chunk_count": counts[0], "code_chunk_count": counts[1]}
-                values |= {"trigram": int(trigram), "complete": 1}
-                queries.update_source(self._db, source_id, values)
-        except BaseException:
-            self._drop(source_id)
-            raise
-        return _result(SourceRow(source_id, **values), "replaced" if old else "indexed")
-
-    def _drop(self, source_id: int | None) -> None:
-        if source_id is not None:
-            with write(self._db):
-                queries.delete_source(self._db, source_id)
+        pending = pool.submit(put, first)
+        for item in chain((second,), source):
+            pending.result()
+            pending = pool.submit(put, item)
+        pending.result()
 
 
 class _RawBytes:
@@ -271,6 +332,20 @@ def _whole(text: str) -> str:
     return text
 
 
+def _reading(origin: Origin, document: Document) -> Reading:
+    if document.chunks is not None:
+        return Reading(chunks=map(_whole_chunk, document.chunks), content_type=origin.content_type or "transcript")
+    parts = document.parts or [Part(_title(origin), document.content, origin.content_type)]
+    texts = [TextPart(redact(part.title), part.content_type, _blocks(part.content)) for part in parts]
+    return Reading(texts, name=_name(origin), content_type=origin.content_type)
+
+
+def _says_something(document: Document) -> bool:
+    if document.chunks is not None:
+        return any(chunk.body.strip() for chunk in document.chunks)
+    return any(part.content.strip() for part in document.parts or [Part("", document.content)])
+
+
 def _digest(document: Document) -> tuple[bytes, int]:
     """SHA-256 of the text as it came, and its length in bytes of UTF-8."""
     if document.chunks is not None:
@@ -329,23 +404,29 @@ def _facts(origin: Origin) -> dict[str, Any]:
     }
 
 
-def _values(origin: Origin, reading: Reading, raw: bytes, old: SourceRow | None) -> dict[str, Any]:
+def _values(job: _Job, old: SourceRow | None) -> dict[str, Any]:
     now = int(time.time())
+    reading = job.reading
     return {
-        **_facts(origin),
-        "label": origin.label,
+        **_facts(job.origin),
+        "label": job.origin.label,
         "content_type": reading.content_type,
-        "title": origin.title,
+        "title": job.origin.title,
         "hash": reading.hash,
-        "raw_hash": raw,
-        "recipe": _recipe(origin),
+        "raw_hash": job.raw_hash(),
+        "recipe": _recipe(job.origin),
         "bytes": reading.bytes,
         "lines": reading.lines,
         "redactions": reading.redactions,
+        "chunk_count": job.chunks,
+        "code_chunk_count": job.code_chunks,
+        "trigram": int(job.trigram),
+        "complete": 1,
         "created_at": old.created_at if old else now,
         "indexed_at": now,
         "accessed_at": old.accessed_at if old else now,
         "access_count": old.access_count if old else 0,
+        **job.restored,
     }
 
 

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from .rows import Slice
 
 BLOCK = 1 << 20  # characters or bytes that are in work at a time
-SLICE_CHUNKS = 1000
-SLICE_CHARS = 2 << 20
+SLICE = 1 << 16  # characters that are packed and written at a time
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class Reading:
         return self._newlines + self._open_line
 
     def slices(self) -> Iterator[Slice]:
-        """The rows, about `SLICE_CHARS` characters at a time."""
+        """The rows, about `SLICE` characters at a time."""
         from .rows import pack
 
         chunks: list[Chunk] = []
@@ -68,7 +67,7 @@ class Reading:
         for chunk in self._chunks():
             chunks.append(chunk)
             size += len(chunk.body)
-            if len(chunks) >= SLICE_CHUNKS or size >= SLICE_CHARS:
+            if size >= SLICE:
                 yield pack(chunks)
                 chunks, size = [], 0
         if chunks:

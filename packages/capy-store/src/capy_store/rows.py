@@ -12,54 +12,92 @@ from .documents import Chunk
 if TYPE_CHECKING:
     import zstandard
 
+    from .queries import ChunkRow
+
 ZSTD_LEVEL = 3
 
 
 @dataclass(frozen=True)
-class Slice:
-    """Some chunks of a source, ready to be written: see queries.INSERT_CHUNKS and INSERT_FTS."""
+class Texts:
+    """What the full-text indexes get of some chunks: see queries.INSERT_FTS."""
 
-    rows: bytes
-    bodies: bytes
-    places: bytes
+    places: str
     text: bytes
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Some chunks of a source, ready to be written: see queries.INSERT_CHUNKS."""
+
+    rows: str
+    bodies: bytes
+    texts: Texts
     count: int
     code_count: int
 
 
-def pack(chunks: Iterable[Chunk]) -> Slice:
-    """Compress the bodies and make the four FTS columns of each chunk."""
+def pack(chunks: list[Chunk]) -> Slice:
+    """Compress the bodies and make the columns of the full-text indexes."""
+    import orjson
+
+    compress = _compressor().compress
+    rows, bodies = [], []
+    at = 1
+    for chunk in chunks:
+        body = compress(chunk.body.encode())
+        rows.append((chunk.title, chunk.line_start, chunk.line_end, int(chunk.is_code), at, len(body)))
+        bodies.append(body)
+        at += len(body)
+    return Slice(
+        rows=orjson.dumps(rows).decode(),
+        bodies=b"".join(bodies),
+        texts=index_texts((chunk.title, chunk.body) for chunk in chunks),
+        count=len(chunks),
+        code_count=sum(chunk.is_code for chunk in chunks),
+    )
+
+
+def index_texts(chunks: Iterable[tuple[str, str]]) -> Texts:
+    """The four columns of `chunks_fts` for each title and body, in order."""
     import orjson
 
     from capy_core.fts import blank_cjk, cjk_bigrams, identifier_parts
 
-    compress = _compressor().compress
-    rows, bodies, places, texts = [], [], [], []
-    body_at, text_at, code = 1, 1, 0
-    for chunk in chunks:
-        title, body = chunk.title, chunk.body
-        packed = compress(body.encode("utf-8", "replace"))
-        rows.append((title, chunk.line_start, chunk.line_end, int(chunk.is_code), body_at, len(packed)))
-        bodies.append(packed)
-        body_at += len(packed)
-        code += chunk.is_code
+    places: list[list[int]] = []
+    texts: list[bytes] = []
+    at = 1
+    for title, body in chunks:
         place: list[int] = []
         for column in (blank_cjk(title), blank_cjk(body), identifier_parts(body), cjk_bigrams(f"{title}\n{body}")):
-            data = column.encode("utf-8", "replace")
-            if b"\x00" in data:
-                data = data.replace(b"\x00", b" ")
-            place += (text_at, len(data))
-            text_at += len(data)
+            data = column.encode()
+            if b"\0" in data:
+                data = data.replace(b"\0", b" ")
+            place += (at, len(data))
+            at += len(data)
             texts.append(data)
         places.append(place)
-    return Slice(orjson.dumps(rows), b"".join(bodies), orjson.dumps(places), b"".join(texts), len(rows), code)
+    return Texts(orjson.dumps(places).decode(), b"".join(texts))
 
 
 def unpack(body: bytes) -> str:
-    """The text of a stored chunk."""
+    """The text of a stored chunk.
+
+    Raises:
+        Corrupt: it cannot be read back.
+    """
     import zstandard
 
-    return zstandard.decompress(body).decode("utf-8")
+    try:
+        return zstandard.decompress(body).decode()
+    except (zstandard.ZstdError, UnicodeDecodeError) as ex:
+        from capy_core.errors import Corrupt
+
+        raise Corrupt(f"a stored text cannot be read: {ex}", "run: capy-store doctor") from ex
+
+
+def chunk_of(row: ChunkRow) -> Chunk:
+    """A stored chunk with its text."""
+    return Chunk(row.title, unpack(row.body), row.line_start, row.line_end, bool(row.is_code))
 
 
 @lru_cache(1)

@@ -34,6 +34,9 @@ CREATE TABLE sources(
 )
 """
 
+# Few at any time: looked up by every writer
+SOURCES_INCOMPLETE = "CREATE INDEX sources_incomplete ON sources(id) WHERE complete = 0"
+
 # The bodies of a source, joined in the order of their ids, are its text (transcripts excepted: their chunks overlap).
 CHUNKS = """
 CREATE TABLE chunks(
@@ -72,4 +75,4 @@ FTS_OPTIONS = tuple(
 )
 
 FTS = (CHUNKS_FTS, CHUNKS_TRIGRAM, *FTS_OPTIONS)
-ALL = (SOURCES, CHUNKS, CHUNKS_SOURCE, STATE, *FTS)
+ALL = (SOURCES, SOURCES_INCOMPLETE, CHUNKS, CHUNKS_SOURCE, STATE, *FTS)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from capy_core.config import StoreConfig, Warn
-from capy_core.database import Connection, close, open_database
+from capy_core.database import Connection, checkpoint, close, open_database, write
 from capy_core.keys import Key
+from capy_core.records import Record
 
+from . import queries
 from .documents import Document, IndexResult
 from .migrations import MIGRATIONS
 
 if TYPE_CHECKING:
     from .documents import SearchResult
     from .indexing import Indexer, Origin
+    from .retention import Cleanup
 
 
 class Store:
@@ -72,6 +77,76 @@ class Store:
         from .search.answer import answer
 
         return answer(self.db, query, **filters)
+
+    def sources(self, *, prefix: str = "", kind: str = "", stale: bool = False) -> Iterator[Record]:
+        """A capy.source/1 record for each source; see `overview.sources`."""
+        from . import overview
+
+        return overview.sources(self.db, self.config, prefix=prefix, kind=kind, stale=stale)
+
+    def document(self, label: str) -> Record:
+        """A capy.document/1 record with the stored text of a source; see `overview.document`."""
+        from . import overview
+
+        return overview.document(self.db, label)
+
+    def chunks(self, label: str) -> Iterator[Record]:
+        """A capy.chunk/1 record for each chunk of a source; see `overview.chunks`."""
+        from . import overview
+
+        return overview.chunks(self.db, label)
+
+    def delete(self, label: str) -> Record:
+        """Remove a source: what it says is no longer found. `cleanup` takes the last of it out of the file.
+
+        Returns:
+            Its capy.source/1 record.
+
+        Raises:
+            NotFound: there is no such source.
+        """
+        from . import overview
+
+        with write(self.db):
+            row = overview.source(self.db, label)
+            queries.delete_source(self.db, row.id)
+        return overview.describe(row, self.config, time.time())
+
+    def cleanup(
+        self, *, purge: str = "", label: str | None = None, dry_run: bool = False, vacuum: bool = False
+    ) -> Cleanup:
+        """Remove what is past its time or not worth keeping; see `retention.clean`."""
+        from .retention import clean
+
+        return clean(self.db, self.config, purge=purge, label=label, dry_run=dry_run, vacuum=vacuum)
+
+    def stats(self) -> Record:
+        """A capy.stats/1 record; see `overview.stats`."""
+        from . import overview
+
+        return overview.stats(self.db, self.config)
+
+    def sizes(self) -> Record:
+        """A capy.dbsize/1 record; see `overview.sizes`."""
+        from . import overview
+
+        return overview.sizes(self.db)
+
+    def export(self, labels: list[str] | None = None) -> Iterator[Record]:
+        """A capy.document/1 record for each source, with all that `restore` needs; see `transfer.exported`."""
+        from .transfer import exported
+
+        return exported(self.db, labels)
+
+    def restore(self, record: Record, line: int = 0, *, replace: bool = False) -> IndexResult:
+        """Store an exported record; see `transfer.imported`."""
+        from .transfer import imported
+
+        return imported(self._indexer(), record, line, replace=replace)
+
+    def checkpoint(self) -> bool:
+        """Fold the write-ahead log into the file; True when another process kept it from being emptied."""
+        return checkpoint(self.db)
 
     def _indexer(self) -> Indexer:
         from .indexing import Indexer

@@ -19,12 +19,14 @@ from capy_core.records import Record, parse_record, read_lines
 from ..documents import CONTENT_TYPES, KINDS, IndexResult
 from . import stdin
 from .opening import open_store, place
+from .wording import plural, size
 
 if TYPE_CHECKING:
     from ..indexing import Origin
     from ..store import Store
 
-_TEXTS = frozenset(("schema", "code", "stdout", "stderr", "stdout_b64", "stderr_b64", "content", "chunks"))
+# fields of a record that are not handed on
+TEXTS = frozenset(("schema", "code", "stdout", "stderr", "stdout_b64", "stderr_b64", "content", "chunks"))
 _SKIPPED_FOLDERS = frozenset(("node_modules", "__pycache__", "venv", "target", "dist", "build"))
 
 
@@ -98,7 +100,7 @@ def index(
                 failures += 1
                 report({**ex.record(), **item.where}, as_json=errors_as_json(app.format))
             else:
-                app.emit({"schema": "capy.index.result/1", **rest, **asdict(result)}, _sentence)
+                app.emit({"schema": "capy.index.result/1", **rest, **asdict(result)}, sentence)
     if failures:
         ctx.exit(1)
 
@@ -176,15 +178,11 @@ def _index_record(store: Store, app: App, line: bytes, where: Record, choices: _
     document.title = choices.title or document.title
     result = store.index(document)
     warn_if_truncated(record, app.warn)
-    return result, {name: value for name, value in record.items() if name not in _TEXTS}
+    return result, {name: value for name, value in record.items() if name not in TEXTS}
 
 
-def _sentence(record: Record) -> str:
-    chunks = f"{record['chunks']} chunk{'' if record['chunks'] == 1 else 's'}"
-    secrets = f", {record['redactions']} secrets redacted" if record["redactions"] else ""
-    facts = f"{record['kind']} {record['content_type']}, {chunks}, {_size(record['bytes'])}{secrets}"
-    return f"{record['status']:9}  {record['source']}  ({facts})"
-
-
-def _size(count: int) -> str:
-    return f"{count} B" if count < 1000 else f"{count / 1e3:.1f} KB" if count < 1e6 else f"{count / 1e6:.1f} MB"
+def sentence(record: Record) -> str:
+    """What indexing a document did, for people."""
+    secrets = f", {plural(record['redactions'], 'secret')} redacted" if record["redactions"] else ""
+    facts = f"{plural(record['chunks'], 'chunk')}, {size(record['bytes'])}{secrets}"
+    return f"{record['status']:9}  {record['source']}  ({record['kind']} {record['content_type']}, {facts})"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from capy_core import config as settings
 from capy_core import keys, paths
 from capy_core.cli import App
-from capy_core.config import Config
+from capy_core.config import Config, Warn
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -24,10 +24,10 @@ class Place:
     database: Path
 
 
-def place(app: App) -> Place:
-    """The project and database that the options and the environment name."""
+def place(app: App, *, warn: Warn | None = None) -> Place:
+    """The project and database that the options and the environment name; `warn` instead of the App's own."""
     root = paths.project_root(app.project_dir)
-    config = settings.load(root, app.warn)
+    config = settings.load(root, warn or app.warn)
     return Place(root, config, app.database or paths.database_path(config, root))
 
 
