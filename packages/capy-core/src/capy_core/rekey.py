@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 from .atomic import sync_folder
 from .database import Connection, connect, integrity
-from .dberrors import translate
+from .dberrors import translate, translated
 from .dbfiles import folder_lock, free_name
 from .errors import Busy, Corrupt, NotFound, Unwritable
 from .keys import Key
@@ -86,21 +86,31 @@ def _alone(path: Path, key: Key | None) -> Iterator[Connection]:
 
 
 def _copy(db: Connection, copy: Path, old: Key | None, new: Key) -> None:
+    import sqlcipher3.dbapi2 as driver
+
     os.close(os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    with translate():
+    try:
         if old is None:
-            db.execute("ATTACH ? AS copy KEY ?", (os.fspath(copy), new.reveal()))
-            db.execute("SELECT sqlcipher_export('copy')").fetchone()
-            for name in ("user_version", "application_id"):
-                value = db.execute(f"PRAGMA main.{name}").fetchone()[0]
-                db.execute(f"PRAGMA copy.{name} = {value:d}")
-            db.execute("DETACH copy")
-            return
-        target = connect(copy, new)
-        try:
-            db.backup(target)
-        finally:
-            target.close()
+            _export(db, copy, new)
+        else:
+            target = connect(copy, new)
+            try:
+                db.backup(target)
+            finally:
+                target.close()
+    except driver.Error as ex:
+        # both ways give a text without a result code
+        hint = "free some space; the old file was not changed"
+        raise translated(ex) or Unwritable(f"the copy could not be written: {ex}", hint) from ex
+
+
+def _export(db: Connection, copy: Path, new: Key) -> None:
+    db.execute("ATTACH ? AS copy KEY ?", (os.fspath(copy), new.reveal()))
+    db.execute("SELECT sqlcipher_export('copy')").fetchone()
+    for name in ("user_version", "application_id"):
+        value = db.execute(f"PRAGMA main.{name}").fetchone()[0]
+        db.execute(f"PRAGMA copy.{name} = {value:d}")
+    db.execute("DETACH copy")
 
 
 def _verify(db: Connection, copy: Path, new: Key) -> None:
