@@ -1,0 +1,118 @@
+"""redaction.toml, read and compiled once, when the first text comes."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+RULES_FILE = Path(__file__).with_name("redaction.toml")
+
+RULES_VERSION: str = hashlib.sha256(RULES_FILE.read_bytes()).hexdigest()[:12]
+"""Changes whenever the rules do; kept beside documents so that they are indexed anew."""
+
+QUOTE = rb"""\\{0,7}["'`]"""  # JSON within JSON within JSON escapes a quote seven times
+
+_LEFT = rb"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"  # nothing glued to the left, but for the letter of an escaped \n
+_AFTER_NAME = (
+    rb"(?P<close>(?:" + QUOTE + rb")?[\])*]{0,3}(?:\[\d{0,5}\])?)(?P<sep>"
+    # a type between name and value: `password: str = "x"`, `var password string = "x"`
+    rb"[ \t]{0,4}(?::[ \t]{0,4}[&a-z_][\w.\[\] |&?<>*]{0,48}?|[ \t](?:string|str)[ \t]{0,4})="
+    rb"(?=[ \t]{0,4}[bfrux]{0,2}" + QUOTE + rb")[ \t]{0,4}"
+    rb"|[ \t]{0,8}(?:=>|:=|[:=])(?![=~>:])\*{0,2}[ \t]{0,8}"
+    rb"|>"  # <password>x</password>
+    rb"|[ \t]{1,4}value=(?=" + QUOTE + rb")"  # name="password" value="x"
+    rb"|[ \t]{1,2}is(?:[ \t]?:)?[ \t]{1,4}"
+    rb"|[ \t]{1,8}(?=\S))"
+)
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """A pattern for lower-cased text that begins with a literal; its last group is the secret."""
+
+    pattern: re.Pattern[bytes]
+    judge: str
+
+
+@dataclass(frozen=True)
+class Name:
+    """A key name with what must, must not, and may stand to the left of its anchor."""
+
+    pattern: re.Pattern[bytes]
+    before: re.Pattern[bytes] | None
+    not_before: re.Pattern[bytes] | None
+    loose: re.Pattern[bytes] | None
+    judge: str
+
+
+@dataclass(frozen=True)
+class Rules:
+    """All rules, compiled."""
+
+    token_start: re.Pattern[bytes]
+    token_kinds: re.Pattern[bytes]
+    token_sources: list[bytes]
+    phrases: list[Phrase]
+    names: list[Name]
+    harmless_start: re.Pattern[str]
+    harmless: re.Pattern[str]
+    harmless_bare: re.Pattern[str]
+    words: frozenset[str]
+
+    @property
+    def size(self) -> int:
+        """How many searches go over a text, each with a place of its own to go on from."""
+        return len(self.phrases) + len(self.names) + 1
+
+
+@cache
+def rules() -> Rules:
+    """The rules of redaction.toml."""
+    import tomllib
+
+    data = tomllib.loads(RULES_FILE.read_text(encoding="utf-8"))
+    tokens, values = data["token"], data["values"]
+    return Rules(
+        token_start=_any_start([start for token in tokens for start in token["start"]]),
+        token_kinds=re.compile("|".join(f"({'|'.join(token['start'])})" for token in tokens).encode()),
+        token_sources=[(_LEFT if token.get("word") else b"") + _group(token["regex"]) for token in tokens],
+        phrases=[Phrase(re.compile(phrase["regex"].encode()), phrase["judge"]) for phrase in data["phrase"]],
+        names=[_name(name) for name in data["name"]],
+        harmless_start=_any_of(values["starts"]),
+        harmless=_any_of(values["whole"]),
+        harmless_bare=_any_of(values["bare"]),
+        words=frozenset(values["words"]),
+    )
+
+
+@cache
+def token_pattern(kind: int) -> re.Pattern[bytes]:
+    """The pattern of a kind of token, compiled when the first of its kind is met."""
+    return re.compile(rules().token_sources[kind])
+
+
+def _any_start(starts: list[str]) -> re.Pattern[bytes]:
+    """One pattern for all, branched by first character: three times as fast as a flat list of alternatives."""
+    firsts = dict.fromkeys(start[0] for start in starts)
+    rests = {first: "|".join(start[1:] for start in starts if start[0] == first) for first in firsts}
+    return re.compile("|".join(f"{first}(?:{rest})" for first, rest in rests.items()).encode())
+
+
+def _any_of(patterns: list[str]) -> re.Pattern[str]:
+    return re.compile("|".join(patterns), re.IGNORECASE)
+
+
+def _name(rule: dict[str, Any]) -> Name:
+    def at_the_end(key: str) -> re.Pattern[bytes] | None:
+        return re.compile(_group(rule[key]) + rb"\Z") if key in rule else None
+
+    pattern = re.compile(rule["anchor"].encode() + rule["suffix"].encode() + _AFTER_NAME)
+    return Name(pattern, at_the_end("before"), at_the_end("not_before"), at_the_end("loose"), rule["judge"])
+
+
+def _group(pattern: str) -> bytes:
+    return b"(?:" + pattern.encode() + b")"
