@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -176,6 +177,10 @@ def run(group: click.Command, prog: str) -> int:
         error = _ours(ex, prog, app.debug)
         if isinstance(error, KeyboardInterrupt):
             return 130
+        try:
+            sys.stdout.flush()  # what was printed before comes first
+        except OSError:
+            _discard(sys.stdout)
         as_json = errors_as_json(_asked_format(app))
         if isinstance(ex, click.exceptions.NoArgsIsHelpError) and not as_json:
             click.echo(ex.format_message(), err=True)
@@ -215,7 +220,7 @@ def _prepare_streams() -> None:
 def _asked_format(app: App) -> str:
     """`--format`, also where parsing failed before it came to it."""
     if app.format == "auto":
-        for word, following in zip(sys.argv[1:], [*sys.argv[2:], ""], strict=True):
+        for word, following in pairwise([*sys.argv[1:], ""]):
             value = following if word == "--format" else word.removeprefix("--format=")
             if value in FORMATS and value != word:
                 return value
@@ -223,17 +228,17 @@ def _asked_format(app: App) -> str:
 
 
 def _usage(ex: click.ClickException, prog: str) -> CapyError:
-    if isinstance(ex, click.FileError):
-        kind = BadInput if Path(ex.filename).exists() else NotFound
-        return kind(
-            f"cannot open {ex.ui_filename}: {ex.message}", "check its name and permissions", path=ex.ui_filename
-        )
-    if isinstance(ex, click.exceptions.NoArgsIsHelpError):
-        message = "no command or argument given"
-    else:
-        message = " ".join(ex.format_message().split()).rstrip(".")
     ctx = getattr(ex, "ctx", None)
-    return UsageError(message, f"see {ctx.command_path if ctx else prog} --help")
+    hint = f"see {ctx.command_path if ctx else prog} --help"
+    if isinstance(ex, click.exceptions.NoArgsIsHelpError):
+        return UsageError("no command or argument given", hint)
+    message = " ".join(ex.format_message().split()).rstrip(".")
+    param = getattr(ex, "param", None)
+    if isinstance(ex, click.FileError) or (param is not None and isinstance(param.type, click.File | click.Path)):
+        # click takes a file it cannot open for a wrong command line
+        missing = "No such file" in message or "does not exist" in message
+        return (NotFound if missing else BadInput)(message, "check its name and permissions")
+    return UsageError(message, hint)
 
 
 def _ours(ex: Exception, prog: str, debug: bool) -> CapyError | KeyboardInterrupt:
