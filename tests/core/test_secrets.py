@@ -161,20 +161,20 @@ TEXTS = st.lists(st.one_of(BITS, st.text(max_size=4)), max_size=40).map("".join)
 
 
 @given(TEXTS)
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=500, deadline=None)
 def test_redacting_twice_changes_nothing_more(text: str) -> None:
     once = redact(text)
     assert redact(once) == once
 
 
 @given(TEXTS, st.lists(st.integers(0, 400), max_size=12))
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=500, deadline=None)
 def test_a_stream_gives_the_same_however_it_is_split(text: str, cuts: list[int]) -> None:
     assert streamed(text, cuts) == redact_counted(text)
 
 
 @given(st.lists(st.one_of(BITS, st.sampled_from(["x" * 9_000, "ab " * 5_000])), max_size=25).map("".join), st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_a_stream_of_very_long_lines_gives_the_same(text: str, data: st.DataObject) -> None:
     cuts = data.draw(st.lists(st.integers(0, len(text)), max_size=12))
     assert streamed(text, cuts) == redact_counted(text)
@@ -241,7 +241,7 @@ def test_the_rules_version_is_short_and_stable() -> None:
     ],
 )
 def test_a_hostile_line_of_megabytes_ends_in_time(unit: str) -> None:
-    text = unit * ((10_000_000 if len(unit) == 1 else 2_000_000) // len(unit))
+    text = unit * ((10_000_000 if len(unit) == 1 else 600_000) // len(unit))
     assert len(redact(text)) > 0
 
 
