@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from capy_core.database import Connection
 
+from .schema import TRIGRAM_GROUP
+
 if TYPE_CHECKING:
     from .rows import Slice, Texts
 
@@ -36,9 +38,10 @@ SELECT :first + key, CAST(substr(:text, value ->> 0, value ->> 1) AS TEXT),
        CAST(substr(:text, value ->> 6, value ->> 7) AS TEXT)
 FROM json_each(:rows)
 """
-INSERT_TRIGRAM = """
+# `bodies`: JSON, the place and length in `text` of the bodies of each group of chunks, which lie there side by side
+INSERT_TRIGRAM = f"""
 INSERT INTO chunks_trigram(rowid, body)
-SELECT :first + key, CAST(substr(:text, value ->> 2, value ->> 3) AS TEXT) FROM json_each(:rows)
+SELECT :first + {TRIGRAM_GROUP} * key, CAST(substr(:text, value ->> 0, value ->> 1) AS TEXT) FROM json_each(:bodies)
 """
 
 
@@ -123,10 +126,9 @@ def insert_slice(db: Connection, source_id: int, rows: Slice, *, trigram: bool) 
 
 def insert_texts(db: Connection, first: int, texts: Texts, *, trigram: bool) -> None:
     """Add chunks with ascending ids from `first` on to the full-text indexes, inside a transaction."""
-    values = {"first": first, "text": texts.text, "rows": texts.places}
-    db.execute(INSERT_FTS, values)
+    db.execute(INSERT_FTS, {"first": first, "text": texts.text, "rows": texts.places})
     if trigram:
-        db.execute(INSERT_TRIGRAM, values)
+        db.execute(INSERT_TRIGRAM, {"first": first, "text": texts.text, "bodies": texts.bodies})
 
 
 def incomplete_sources(db: Connection) -> list[SourceRow]:
@@ -208,14 +210,16 @@ def matches(db: Connection, chunk: int, word: str) -> bool:
 
 def index_mismatch(db: Connection) -> tuple[int, int]:
     """How many chunks the full-text indexes lack, and how many of their rows have no chunk."""
+    chunks, indexed = "SELECT id FROM chunks", "SELECT id FROM chunks_fts_docsize"
+    groups = "SELECT id FROM chunks_trigram_docsize"
+    in_lane = "SELECT c.id FROM chunks c JOIN sources s ON s.id = c.source_id WHERE s.trigram = 1"
+    steps = ", ".join(f"({step})" for step in range(TRIGRAM_GROUP))
+    led = f"SELECT id + column1 FROM chunks_trigram_docsize, (VALUES {steps})"
     missing = extra = 0
-    for table, chunks in (
-        ("chunks_fts", "SELECT id FROM chunks"),
-        ("chunks_trigram", "SELECT c.id FROM chunks c JOIN sources s ON s.id = c.source_id WHERE s.trigram = 1"),
-    ):
-        indexed = f"SELECT id FROM {table}_docsize"
-        missing += db.execute(f"SELECT count(*) FROM ({chunks} EXCEPT {indexed})").fetchone()[0]
-        extra += db.execute(f"SELECT count(*) FROM ({indexed} EXCEPT {chunks})").fetchone()[0]
+    for lacking in (f"{chunks} EXCEPT {indexed}", f"{in_lane} EXCEPT {led}"):
+        missing += db.execute(f"SELECT count(*) FROM ({lacking})").fetchone()[0]
+    for orphans in (f"{indexed} EXCEPT {chunks}", f"{groups} EXCEPT {in_lane}"):
+        extra += db.execute(f"SELECT count(*) FROM ({orphans})").fetchone()[0]
     return missing, extra
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from .documents import Chunk
+from .schema import TRIGRAM_GROUP
 
 if TYPE_CHECKING:
     import zstandard
@@ -19,9 +21,10 @@ ZSTD_LEVEL = 3
 
 @dataclass(frozen=True)
 class Texts:
-    """What the full-text indexes get of some chunks: see queries.INSERT_FTS."""
+    """What the full-text indexes get of some chunks: see queries.INSERT_FTS and INSERT_TRIGRAM."""
 
     places: str
+    bodies: str
     text: bytes
 
 
@@ -63,20 +66,30 @@ def index_texts(chunks: Iterable[tuple[str, str]]) -> Texts:
 
     from capy_core.fts import blank_cjk, cjk_bigrams, identifier_parts
 
+    chunks = list(chunks)
+    bodies = [_indexable(blank_cjk(body)) for _, body in chunks]
+    texts = list(bodies)  # side by side: a group's bodies are one piece of `text`
     places: list[list[int]] = []
-    texts: list[bytes] = []
-    at = 1
-    for title, body in chunks:
-        place: list[int] = []
-        for column in (blank_cjk(title), blank_cjk(body), identifier_parts(body), cjk_bigrams(f"{title}\n{body}")):
-            data = column.encode()
-            if b"\0" in data:
-                data = data.replace(b"\0", b" ")
+    ends = list(accumulate(map(len, bodies), initial=1))
+    at = ends[-1]
+    for number, (title, body) in enumerate(chunks):
+        place = []
+        for column in (blank_cjk(title), identifier_parts(body), cjk_bigrams(f"{title}\n{body}")):
+            data = _indexable(column)
             place += (at, len(data))
             at += len(data)
             texts.append(data)
-        places.append(place)
-    return Texts(orjson.dumps(places).decode(), b"".join(texts))
+        places.append([*place[:2], ends[number], len(bodies[number]), *place[2:]])
+    groups = [
+        (ends[start], ends[min(start + TRIGRAM_GROUP, len(bodies))] - ends[start])
+        for start in range(0, len(bodies), TRIGRAM_GROUP)
+    ]
+    return Texts(orjson.dumps(places).decode(), orjson.dumps(groups).decode(), b"".join(texts))
+
+
+def _indexable(text: str) -> bytes:
+    data = text.encode()
+    return data.replace(b"\0", b" ") if b"\0" in data else data
 
 
 def unpack(body: bytes) -> str:

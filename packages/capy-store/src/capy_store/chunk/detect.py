@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from pathlib import PurePath
 
-SAMPLE = 1 << 14
-_LINES = 120
+SAMPLE = 1 << 13
+_LINES = 80
+_COLUMNS = 160
 
 _SUFFIXES = {
     "markdown": "md markdown mdown mkd mdx mdc qmd rmd",
@@ -144,7 +145,7 @@ class _Shapes:
             _CODE_START.match(lines[0]) or (_YAML_START.match(lines[0]) and indented > 0.5 * self.total)
         )
         for line in lines:
-            line = line[:500]
+            line = line[:_COLUMNS]
             if _OUTPUT.search(line):
                 self.output += 1
             elif _COMMENT.match(line):

@@ -1,8 +1,8 @@
-"""Markdown -> one chunk a section, titled with its heading path; long sections in numbered parts.
+"""Markdown -> a chunk a section, titled with its heading path; long sections in numbered parts.
 
 Headings as CommonMark has them: ATX (`#` to `######`) and setext (underlined), never inside a fenced block. A fence is
 closed by the same character, at least as long; an unclosed one reaches to the end. Heading lines stay in the body; a
-section without text of its own goes with the first one below it.
+section without text of its own goes with the first one below it, and short neighbours under one parent go together.
 """
 
 from __future__ import annotations
@@ -43,6 +43,12 @@ class _Fence(NamedTuple):
     language: str
 
 
+class _Section(NamedTuple):
+    start: int
+    end: int
+    path: tuple[str, ...]  # headings above it and its own; () before the first
+
+
 class Markdown:
     """The chunker. The heading stack, an open fence and the part number carry over from block to block."""
 
@@ -51,31 +57,34 @@ class Markdown:
         self._stack: list[tuple[int, str]] = []
         self._open = ""  # the fence we are in: its marker
         self._language = ""
-        self._part = 0
         self._begun = False
+        self._last, self._part = "", 1
 
     def feed(self, block: str) -> Iterator[Chunk]:
         """The chunks of a block; a block should end at the end of a line."""
         headings, fences = self._scan(block)
+        for group in _grouped(self._sections(block, headings), self._size // 2):
+            title = _joined_title(group) or self._title
+            yield from self._chunks(block, group[0].start, group[-1].end, title, fences)
+
+    def _sections(self, block: str, headings: list[_Heading]) -> list[_Section]:
+        """The sections that have text of their own; a bare heading belongs to the section that it leads into."""
+        sections = []
         begin = 0
         for index, heading in enumerate(headings):
-            if index and self._leads_into(block, headings[index - 1], heading):
-                self._enter(heading)
-                continue
-            yield from self._section(block, begin, heading.start, fences)
-            begin = heading.start
-            self._enter(heading)
-        yield from self._section(block, begin, len(block), fences)
+            above = headings[index - 1] if index else None
+            leads = above and above.level < heading.level and not block[above.end : heading.start].strip()
+            if not leads:
+                sections.append(_Section(begin, heading.start, self._path()))
+                begin = heading.start
+            self._stack = [entry for entry in self._stack if entry[0] < heading.level]
+            if heading.text:
+                self._stack.append((heading.level, heading.text))
+        sections.append(_Section(begin, len(block), self._path()))
+        return [section for section in sections if section.end > section.start]
 
-    def _enter(self, heading: _Heading) -> None:
-        self._stack = [entry for entry in self._stack if entry[0] < heading.level]
-        if heading.text:
-            self._stack.append((heading.level, heading.text))
-        self._part = 0
-
-    @staticmethod
-    def _leads_into(block: str, above: _Heading, below: _Heading) -> bool:
-        return below.level > above.level and not block[above.end : below.start].strip()
+    def _path(self) -> tuple[str, ...]:
+        return tuple(text for _, text in self._stack)
 
     def _scan(self, block: str) -> tuple[list[_Heading], list[_Fence]]:
         """The headings and fenced blocks, in order."""
@@ -111,17 +120,15 @@ class Markdown:
             return
         headings.append(_Heading(start, mark.end(), 1 if mark["underline"][0] == "=" else 2, line.strip()[:_TITLE]))
 
-    def _section(self, block: str, start: int, end: int, fences: list[_Fence]) -> Iterator[Chunk]:
-        if start >= end:
-            return
+    def _chunks(self, block: str, start: int, end: int, title: str, fences: list[_Fence]) -> Iterator[Chunk]:
         inside = [fence for fence in fences if fence.start < end and fence.end > start]
         for begin, stop in self._pieces(block, start, end, inside):
-            self._part += 1
+            self._part = self._part + 1 if title == self._last else 1
+            self._last = title
             body = block[begin:stop]
             held = [fence for fence in inside if fence.start < stop and fence.end > begin]
-            cut_fence = next((fence for fence in held if fence.start < begin), None)
-            title = self._numbered(cut_fence.language if cut_fence else "")
-            yield placed(title, body, self._line, is_code=bool(held))
+            language = next((fence.language for fence in held if fence.start < begin), "")
+            yield placed(_numbered(title, self._part, language), body, self._line, is_code=bool(held))
             self._line += body.count("\n")
 
     def _pieces(self, block: str, start: int, end: int, fences: list[_Fence]) -> Iterator[tuple[int, int]]:
@@ -149,13 +156,40 @@ class Markdown:
                     return min(end, _after_line(block, last))
         return stop
 
-    def _numbered(self, language: str) -> str:
-        path = " > ".join(text for _, text in self._stack) or self._title
-        if len(path) > _TITLE:
-            path = "… > " + path[-_TITLE:].partition(" > ")[2] if " > " in path[-_TITLE:] else path[:_TITLE] + "…"
-        if self._part == 1:
-            return path
-        return f"{path} ({self._part}, {language})" if language else f"{path} ({self._part})"
+def _grouped(sections: list[_Section], size: int) -> Iterator[list[_Section]]:
+    """Neighbours under one parent go together while they are small: many short sections make few chunks."""
+    group: list[_Section] = []
+    for section in sections:
+        if group:
+            shared = len(group[0].path) - 1
+            fits = section.end - group[0].start <= size and shared >= 0
+            if fits and section.path[:shared] == group[0].path[:shared]:
+                group.append(section)
+                continue
+            yield group
+        group = [section]
+    if group:
+        yield group
+
+
+def _joined_title(group: list[_Section]) -> str:
+    """`A > B > C` for one section and what is below it, `A > B > C, D` for several under one parent."""
+    first = group[0].path
+    parent = first[:-1]
+    members = dict.fromkeys(section.path[len(parent)] for section in group if len(section.path) > len(parent))
+    path = " > ".join(parent)
+    if len(path) > _TITLE // 2:
+        path = "… > " + path[-_TITLE // 2 :].partition(" > ")[2]
+    names = ", ".join(members)
+    title = f"{path} > {names}" if path and names else path or names
+    return title if len(title) <= _TITLE else title[: _TITLE - 1] + "…"
+
+
+def _numbered(title: str, part: int, language: str) -> str:
+    """A title with the number of its part, and the language of a fenced block that began in an earlier one."""
+    if part == 1:
+        return title
+    return f"{title} ({part}, {language})" if language else f"{title} ({part})"
 
 
 def _heading_text(rest: str) -> str:
