@@ -368,6 +368,7 @@ def test_one_command_does_not_load_the_module_of_another(tmp_path: Path, python:
     (tmp_path / "second.py").write_text("raise SystemExit('loaded')\n")
     code = textwrap.dedent("""
         import sys
+        sys.path.insert(0, sys.argv[1])
         import click
         from capy_core.cli import CommandGroup, run
         group = CommandGroup("x", commands_by_name={"first": "first:cli", "second": "second:cli"})
@@ -375,4 +376,4 @@ def test_one_command_does_not_load_the_module_of_another(tmp_path: Path, python:
         status = run(group, "x")
         print(status, sorted({"second", "orjson", "sqlcipher3", "difflib", "tomllib"} & set(sys.modules)))
     """)
-    assert python(code, env={"PYTHONPATH": str(tmp_path)}).stdout == b"0 []\n"
+    assert python(code, tmp_path).stdout == b"0 []\n"

@@ -232,7 +232,8 @@ def test_damaged_full_text_data_is_no_empty_answer(path: Path) -> None:
     db.close()
     db = open_database(path, KEY, (Migration(1, "fts", steps),))
     with pytest.raises(Corrupt), translate():
-        db.execute("SELECT count(*) FROM f WHERE f MATCH 'common'").fetchall()
+        # SQLite 3.51 answers 0 to a plain word here, 3.53 an error to both
+        db.execute("SELECT count(*) FROM f WHERE f MATCH 'wor*'").fetchall()
     db.close()
     assert any("fts5" in problem for problem in integrity(path, KEY))
 
@@ -300,11 +301,13 @@ def test_a_newer_schema_is_refused_naming_both_versions(path: Path, options: dic
 # --- several processes ---
 
 
-@pytest.mark.parametrize("before", [None, b"", b"garbage"])
-def test_eight_processes_that_open_a_new_file_at_once_all_succeed(path: Path, start: Any, before: bytes | None) -> None:
+@pytest.mark.parametrize("before", [None, b"", b"garbage", "older schema"])
+def test_eight_processes_that_open_a_file_at_once_all_succeed(path: Path, start: Any, before: Any) -> None:
     path.parent.mkdir()
-    if before is not None:
+    if isinstance(before, bytes):
         path.write_bytes(before)
+    elif before:
+        filled(path, 0)
     code = (
         PREPARE
         + """
@@ -327,7 +330,7 @@ print("done", flush=True)
     assert count(db) == 8
     assert db.execute("SELECT count(*) FROM migrations").fetchone() == (2,)
     db.close()
-    assert len(list(path.parent.glob("*.corrupt.*"))) == (1 if before else 0)
+    assert len(list(path.parent.glob("*.corrupt.*"))) == (1 if before == b"garbage" else 0)
     assert integrity(path, KEY) == []
 
 
