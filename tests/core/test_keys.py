@@ -146,6 +146,14 @@ def test_the_vault_has_its_own_places(home: Path, tmp_path: Path, monkeypatch: p
     assert keys.vault_key(Config()).reveal() == "set"
 
 
+def test_the_source_of_a_key_is_named_without_the_key(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved = write_key(home / ".config" / "capy" / "db.key", b"hush")
+    assert keys.database_key_source(Config()) == str(saved)
+    assert keys.database_key_source(with_command("printf hush")) == "[keys] db_command"
+    monkeypatch.setenv("CAPY_DB_KEY", "hush")
+    assert keys.database_key_source(Config()) == "CAPY_DB_KEY"
+
+
 def test_no_key_names_the_one_command_that_makes_one() -> None:
     with pytest.raises(NoKey) as caught:
         keys.database_key(Config())
@@ -270,6 +278,7 @@ def test_a_command_sees_no_key_and_no_input(monkeypatch: pytest.MonkeyPatch) -> 
     for name in ("CAPY_VAULT_KEY", "CAPY_VAULT_KEY_FILE", "CAPY_DB_KEY"):
         monkeypatch.setenv(name, "")
     monkeypatch.setenv("CAPY_VAULT_KEY", "other")
+    monkeypatch.setenv("CAPY_NEW_DB_KEY", "next")
     code = "import os,sys; print([n for n in os.environ if n.startswith('CAPY_')], sys.stdin.read())"
     assert keys.database_key(with_command(shlex.join([sys.executable, "-c", code]))).reveal() == "[] "
 

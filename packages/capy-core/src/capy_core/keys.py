@@ -278,5 +278,4 @@ def _decoded(data: bytes, what: str) -> Key:
 
 
 def _without_keys() -> dict[str, str]:
-    names = (_DATABASE.variable, _VAULT.variable)
-    return {name: value for name, value in os.environ.items() if not name.startswith(names)}
+    return {name: value for name, value in os.environ.items() if not (name.startswith("CAPY_") and "KEY" in name)}
