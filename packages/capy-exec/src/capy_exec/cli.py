@@ -60,8 +60,8 @@ def group(app: App, project_dir: Path | None) -> None:
 
     \b
     Exit codes:
-        0  the code did its work; an answer "no" (grep without a match) is one; or it was put into the background
-        1  it failed, ran out of time, was ended or could not be started; its own exit code is in the record
+        0  the code did its work (so did grep without a match) or is in background
+        1  it failed, timed out, was ended or not started; the record says which
         2  the command line is wrong
         3  no such runtime, file or folder
         4  unusable input

@@ -44,7 +44,7 @@ _DROPPED_PREFIXES = (
     "CORECLR_PROFILER",
     "DOTNET_PROFILER_PATH",
 )
-_OUR_KEYS = re.compile(r"CAPY_.*KEY", re.IGNORECASE)  # CAPY_DB_KEY, CAPY_VAULT_KEY_FILE, ...
+_OUR_KEYS = r"(?i)CAPY_.*KEY"  # CAPY_DB_KEY, CAPY_VAULT_KEY_FILE, ...
 
 _BASE_NAMES = """
     PATH HOME LANG TZ TERM USER LOGNAME SHELL TMPDIR
@@ -58,7 +58,7 @@ _CERTIFICATES = ("/etc/ssl/cert.pem", "/etc/ssl/certs/ca-certificates.crt", "/et
 
 def is_dropped(name: str) -> bool:
     """True for a variable that never reaches the code, whatever the settings say."""
-    return name in _DROPPED or name.startswith(_DROPPED_PREFIXES) or bool(_OUR_KEYS.match(name))
+    return name in _DROPPED or name.startswith(_DROPPED_PREFIXES) or bool(re.match(_OUR_KEYS, name))
 
 
 def child_environment(
@@ -97,7 +97,7 @@ def scrub_own_keys() -> None:
 
     libc = ctypes.CDLL(None)
     libc.getenv.restype = ctypes.c_void_p
-    for name in [name for name in os.environ if _OUR_KEYS.match(name)]:
+    for name in [name for name in os.environ if re.match(_OUR_KEYS, name)]:
         place = libc.getenv(os.fsencode(name))
         if place:
             ctypes.memset(place, ord("-"), len(os.fsencode(os.environ[name])))

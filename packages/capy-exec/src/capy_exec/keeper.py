@@ -78,9 +78,11 @@ def _serve(channel: socket.socket) -> None:
             os.read(wake, 4096)
             _collect(keepers)
         if channel.fileno() in ready:
-            message, fds, _, _ = socket.recv_fds(channel, 1, 4, getattr(socket, "MSG_CMSG_CLOEXEC", 0))
+            message, fds, _, _ = socket.recv_fds(channel, 1, 4)
             if not message:
                 break
+            for fd in fds:
+                os.set_inheritable(fd, False)
             pid = os.fork()
             if pid == 0:
                 channel.close()
@@ -275,6 +277,7 @@ def _settle_down(keep: set[int]) -> None:
     if os.getpid() != os.getsid(0):
         os.setsid()  # Ctrl-C is the host's to handle
     _default_signals()
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 

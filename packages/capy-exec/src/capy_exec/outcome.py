@@ -32,10 +32,12 @@ _KEYWORDS = frozenset(("if", "then", "else", "elif", "do", "while", "until", "{"
 _CLOSERS = frozenset(("fi", "done", "esac", "}", ";;"))
 _WRAPPERS = frozenset(("sudo", "env", "nice", "nohup", "exec", "builtin", "stdbuf", "timeout"))
 _NEVER_FAIL = frozenset(("echo", "printf", "true", ":"))
-_SEPARATORS = re.compile(r"[;&|()\n]+")
-_ASSIGNMENT = re.compile(r"\w+\+?=")
-_SUBSTITUTION = re.compile(r"[<>]\([^()]*\)|(?<!=)\$\([^()]*\)")  # but `x=$(grep ...)` exits as grep does
-_HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)(\w+)\1([^\n]*)\n(?:.*?\n)??\t*\2(?=\n|\Z)", re.DOTALL)
+# Patterns as text: only failed shell code needs them
+_SEPARATORS = r"[;&|()\n]+"
+_ASSIGNMENT = r"\w+\+?="
+_WRAPPER_ARGUMENT = r"-|\d|\w+="  # options, times, assignments
+_SUBSTITUTION = r"[<>]\([^()]*\)|(?<!=)\$\([^()]*\)"  # but `x=$(grep ...)` exits as grep does
+_HEREDOC = r"(?s)<<-?[ \t]*(['\"]?)(\w+)\1([^\n]*)\n(?:.*?\n)??\t*\2(?=\n|\Z)"
 
 
 class Judged(NamedTuple):
@@ -101,7 +103,7 @@ def _says_no(code: str) -> str | None:
 
 def _simple_commands(code: str) -> list[list[str]]:
     """The simple commands in the order they are written, each as its words without assignments and redirections."""
-    code = _SUBSTITUTION.sub("_", _HEREDOC.sub(r"\3", code))
+    code = re.sub(_SUBSTITUTION, "_", re.sub(_HEREDOC, r"\3", code))
     lexer = shlex.shlex(code, posix=True, punctuation_chars=";&|()<>\n")
     lexer.whitespace = " \t\r"
     lexer.commenters = ""
@@ -113,7 +115,7 @@ def _simple_commands(code: str) -> list[list[str]]:
     in_comment = False
     for token in tokens:
         in_comment = (in_comment or token.startswith("#")) and "\n" not in token
-        if _SEPARATORS.fullmatch(token):
+        if re.fullmatch(_SEPARATORS, token):
             commands.append([])
         elif not in_comment:
             commands[-1].append(token)
@@ -125,14 +127,14 @@ def _bare(command: list[str]) -> list[str]:
     words: list[str] = []
     skip = False
     for word in command:
-        if skip or set(word) <= set("<>&"):
+        if skip or (word and set(word) <= set("<>&")):
             skip = not skip
             continue
         words.append(word)
-    while words and len(words) > 1 and (words[0] in _KEYWORDS or _ASSIGNMENT.match(words[0])):
+    while words and len(words) > 1 and (words[0] in _KEYWORDS or re.match(_ASSIGNMENT, words[0])):
         words.pop(0)
     while len(words) > 1 and os.path.basename(words[0]) in _WRAPPERS:
         words.pop(0)
-        while len(words) > 1 and (words[0].startswith("-") or _ASSIGNMENT.match(words[0]) or words[0][0].isdigit()):
+        while len(words) > 1 and re.match(_WRAPPER_ARGUMENT, words[0]):
             words.pop(0)
     return words

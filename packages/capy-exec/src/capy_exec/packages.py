@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from capy_core.errors import BadInput, NotFound
 
 # https://packaging.python.org/en/latest/specifications/inline-script-metadata/ (PEP 723)
-_BLOCK = re.compile(r"^# /// script[ \t]*\r?\n((?:#(?:| [^\n]*)\r?\n)*?)# ///[ \t]*\r?$", re.MULTILINE)
+_BLOCK = r"(?m)^# /// script[ \t]*\r?\n((?:#(?:| [^\n]*)\r?\n)*?)# ///[ \t]*\r?$"
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ def needs_of(code: str, packages: Sequence[str]) -> Needs:
     Raises:
         BadInput: the header is not valid.
     """
-    block = _BLOCK.search(code)
+    block = re.search(_BLOCK, code)
     if block is None:
         return Needs(tuple(packages))
     import tomllib

@@ -100,7 +100,7 @@ def execute(
         assert isinstance(out, HeadTail) and isinstance(err, HeadTail)
         shown_out, shown_err = show(out, budget), show(err, budget)
     judged = _judge(prepared, ended, timeout, config, shown_err, stderr_is_empty=not err.total)
-    exit_code, signal = _exit(ended)
+    exit_code, signal = (None, None) if judged.outcome == outcome.NOT_STARTED else _exit(ended)
     return Result(
         exit_code=exit_code,
         signal=signal,

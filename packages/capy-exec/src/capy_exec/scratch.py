@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from capy_core.errors import NotFound
-
 PREFIX = "capy-exec-"
 
 _swept: set[str] = set()
@@ -70,6 +68,8 @@ def _make(executable: bool) -> tuple[Path, int]:
                     return Path(folder), lock
         except OSError as ex:
             refusals.append(f"{base} ({ex.strerror})")
+    from capy_core.errors import NotFound  # not at the top: a keeper that removes a folder has only this package
+
     purpose = "run compiled programs" if executable else "write temporary files"
     raise NotFound(
         f"no folder to {purpose} in: {', '.join(refusals)}",

@@ -16,14 +16,12 @@ _GO_STANDARD = """
 """
 # By the name that code calls them by; of two with the same name the one that short code means
 _GO_PACKAGES = {path.rpartition("/")[2]: path for path in _GO_STANDARD.split()}
-_GO_QUOTED = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|`[^`]*`|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
-_GO_IMPORT = re.compile(r"^import\b", re.MULTILINE)
-_GO_DECLARATION = re.compile(
-    r"^(?:import\b|type\s|const\b|func\s+(?:\w|\(\s*\w+\s+\*?\w+(?:\[[^\n]*\])?\s*\)\s*\w))", re.MULTILINE
-)
-_RUST_QUOTED = re.compile(
-    r"""//[^\n]*|/\*.*?\*/|\bb?r(#*)".*?"\1|"(?:\\.|[^"\\])*"|'(?:\\[^\n']{1,10}|[^'\\\n])'""", re.DOTALL
-)
+
+# Patterns as text: compiled when a language needs them, not at every start
+_GO_QUOTED = r"""//[^\n]*|/\*(?s:.*?)\*/|"(?:\\.|[^"\\\n])*"|`[^`]*`|'(?:\\.|[^'\\\n])*'"""
+_GO_DECLARATION = r"(?m)^(?:import\b|type\s|const\b|func\s+(?:\w|\(\s*\w+\s+\*?\w+(?:\[[^\n]*\])?\s*\)\s*\w))"
+_RUST_QUOTED = r"""//[^\n]*|/\*(?s:.*?)\*/|\bb?r(#*)"(?s:.*?)"\1|"(?s:\\.|[^"\\])*"|'(?:\\[^\n']{1,10}|[^'\\\n])'"""
+_AWAIT = r"(?m)^(?:(?:export\s+)?(?:const|let|var)\b[^\n]*=\s*await\b|for\s+await\b|await\b)"
 
 
 def files_for(language: Language, code: str, *, with_file: bool) -> dict[str, str]:
@@ -45,6 +43,8 @@ def files_for(language: Language, code: str, *, with_file: bool) -> dict[str, st
             code += "\n" + _prelude(language.file_suffix)
         if language.file_beside:
             return {language.script: code, language.file_beside: _prelude(language.file_beside)}
+    if language.name == "typescript" and re.search(_AWAIT, code):
+        return {"script.mts": code}  # tsx takes .ts for a CommonJS module, which cannot wait
     return {language.script: code}
 
 
@@ -70,7 +70,7 @@ def _go_program(code: str) -> str:
     if re.search(r"^\s*package\s+\w", blank, re.MULTILINE):
         return code
     top, body = _go_parts(code, blank)
-    own = set(re.findall(r'"([^"\n]+)"', "".join(text for _, text in top if _GO_IMPORT.match(text))))
+    own = set(re.findall(r'"([^"\n]+)"', "".join(text for _, text in top if text.startswith("import"))))
     used = set(re.findall(r"(?<![\w.\])])([a-z]\w*)\.[A-Z]", blank))
     declared = set(re.findall(r"\b([a-z]\w*)\s*(?:,\s*\w+\s*)*:=|\bvar\s+([a-z]\w*)", blank))
     named = {name for pair in declared for name in pair}
@@ -78,7 +78,7 @@ def _go_program(code: str) -> str:
     # a user's import of another package by the same name wins: "html/template" for template
     imports = [path for path in imports if path.rpartition("/")[2] not in {mine.rpartition("/")[2] for mine in own}]
     head = "package main\n" + "".join(f'import "{path}"\n' for path in imports)
-    first = [part for part in top if _GO_IMPORT.match(part[1])]
+    first = [part for part in top if part[1].startswith("import")]
     parts = [head, *_go_lines(first), *_go_lines([part for part in top if part not in first])]
     if not re.search(r"^func\s+main\s*\(", blank, re.MULTILINE):
         parts += ["func main() {\n", *_go_lines(body), "}\n"]
@@ -91,7 +91,7 @@ def _go_parts(code: str, blank: str) -> tuple[list[tuple[int, str]], list[tuple[
     """Split code into what belongs on the top level and what into main: lists of (line number, text)."""
     top, body = [], []
     at = 0
-    for match in _GO_DECLARATION.finditer(blank):
+    for match in re.finditer(_GO_DECLARATION, blank):
         if match.start() < at or _depth(blank[at : match.start()]):
             continue  # inside of what was taken, or of a block of the body
         end = _go_end(blank, match.start())
@@ -126,6 +126,6 @@ def _go_lines(parts: list[tuple[int, str]]) -> list[str]:
     return [f"//line main.go:{line}\n{text}" + ("" if text.endswith("\n") else "\n") for line, text in parts]
 
 
-def _blank(quoted: re.Pattern[str], code: str) -> str:
+def _blank(quoted: str, code: str) -> str:
     """The code with strings and comments made blank: same length, same lines."""
-    return quoted.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), code)
+    return re.sub(quoted, lambda match: re.sub(r"[^\n]", " ", match[0]), code)

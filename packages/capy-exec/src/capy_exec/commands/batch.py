@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import closing
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import click
 
 from capy_core.cli import App, common_options, errors_as_json, report
+from capy_core.errors import NotFound
 
 
 @click.command()
-@click.argument("source", type=click.File("rb"), default="-")
+@click.argument("source", type=click.Path(path_type=Path), default="-")
 @click.option(
     "--jobs",
     type=click.IntRange(1, 64),
@@ -23,7 +25,7 @@ from capy_core.cli import App, common_options, errors_as_json, report
 )
 @common_options
 @click.pass_context
-def batch(ctx: click.Context, source: BinaryIO, jobs: int) -> None:
+def batch(ctx: click.Context, source: Path, jobs: int) -> None:
     """Run the items on the lines of SOURCE (default: stdin); print a result for each, in their order.
 
     An item is a JSON object with `command` (shell) or `language` and `code`, and may have `label`, `timeout`, `file`,
@@ -43,7 +45,7 @@ def batch(ctx: click.Context, source: BinaryIO, jobs: int) -> None:
     app: App = ctx.obj
     root, config = settings(app)
     failed = False
-    with closing(run_batch(read_lines(source), config, jobs=jobs, cwd=root)) as outcomes:
+    with closing(run_batch(read_lines(_open(source)), config, jobs=jobs, cwd=root)) as outcomes:
         for one in outcomes:
             if isinstance(one, ItemFailed):
                 report(one.record(), as_json=errors_as_json(app.format))
@@ -53,6 +55,16 @@ def batch(ctx: click.Context, source: BinaryIO, jobs: int) -> None:
                 failed |= one["outcome"] not in SUCCESSES
     if failed:
         ctx.exit(1)
+
+
+def _open(source: Path) -> BinaryIO:
+    if str(source) == "-":
+        # Not sys.stdin: the thread that reads may still hold its lock when Python wants to close it
+        return open(0, "rb", closefd=False)
+    try:
+        return source.open("rb")
+    except OSError as ex:
+        raise NotFound(f"cannot read {source}: {ex.strerror}", "SOURCE is a file of items, or - for stdin") from ex
 
 
 def _block(record: dict[str, Any]) -> str:
