@@ -19,9 +19,12 @@ _INSIDE_LINE = (" ", "\t", ",", ";", "}", "|", "&", ">", ".", "/", "。", "、")
 
 
 def next_cut(text: str, start: int, size: int, separators: Separators) -> int:
-    """Where the piece that starts at `start` ends: `size` characters at most, unless one line needs up to 2 * size."""
+    """Where the piece that starts at `start` ends.
+
+    After `size` characters at most, unless one line needs up to 2 * size; a rest under a tenth of it goes along.
+    """
     end = start + size
-    if end >= len(text):
+    if end + size // 10 >= len(text):
         return len(text)
     for separator, filled in separators:
         found = text.rfind(separator, start + int(size * filled), end)

@@ -21,15 +21,16 @@ _DEEPEST = 40  # ancestors that a title looks at
 _NAMES = {name: rank for rank, name in enumerate(("name", "title", "label", "slug", "path", "key", "id"), 1)}
 
 # A member with its scalar value and comma, a key alone, another string, a bracket, a comma. Numbers and blanks are
-# skipped. A comma takes the blanks up to the next line with it. A string ends on its line, so that a lost quote spoils
-# no more than that. Possessive: no backtracking.
+# skipped. A comma or closing bracket takes the end of its line with it. A string ends on its line, so that a lost
+# quote spoils no more than that. Possessive: no backtracking.
 _STRING = r'(?:[^"\\\n]++|\\.)*+'
 _TOKEN = re.compile(
     rf'"({_STRING})"\s*+:\s*+(?:(?:"({_STRING})"|([\w.+-]+))(\s*+,[ \t]*+\n?)?)?'
-    rf'|"{_STRING}"|([\[{{])|([\]}}])|(,[ \t]*+\n?)',
+    rf'|"{_STRING}"|([\[{{])|([\]}}](?:[ \t]*+\n)?+)|(,[ \t]*+\n?)|("{_STRING}\Z)',
     re.DOTALL,
 )
-_KEY, _TEXT, _PLAIN, _MEMBER_COMMA, _OPEN, _CLOSE, _COMMA = range(1, 8)  # groups; a match's lastindex says what it is
+# its groups; a match's lastindex says what it is
+_KEY, _TEXT, _PLAIN, _MEMBER_COMMA, _OPEN, _CLOSE, _COMMA, _CUT_STRING = range(1, 9)
 _REST_OF_STRING = re.compile(rf'{_STRING}"', re.DOTALL)
 
 
@@ -74,6 +75,7 @@ class Json:
         if self._in_string:
             rest = _REST_OF_STRING.match(block)
             at = rest.end() if rest else len(block)
+            self._in_string = rest is None and not block.endswith("\n")
         latest = start + self._size
         places: list[_Place] = []  # ascending in offset and in depth: the first is the shallowest
         for token in _TOKEN.finditer(block, at):
@@ -92,9 +94,9 @@ class Json:
                 if depth < self._begin_depth and at - start >= _SHORTEST:
                     yield self._slice(block[start:at], places.pop())
                     start, latest = at, at + self._size
-        self._in_string = block.find('"', at) >= 0 and not block.endswith("\n")
         while start < len(block):
-            end = self._end(block, start, places) if len(block) > start + self._size else self._here(len(block))
+            rest = len(block) - start
+            end = self._end(block, start, places) if rest > self._size + _SHORTEST else self._here(len(block))
             yield self._slice(block[start : end[0]], end)
             start = end[0]
 
@@ -115,8 +117,11 @@ class Json:
         elif kind == _OPEN:
             self._frame = _Frame(frame, token[_OPEN] == "[")
             return False
-        else:
-            return self._leave(token[_CLOSE] == "]")
+        elif kind == _CLOSE:
+            return self._leave(token[_CLOSE][0] == "]")
+        else:  # the block ends inside a string
+            self._in_string = True
+            return False
         return True
 
     def _leave(self, square: bool) -> bool:
@@ -160,14 +165,18 @@ class Json:
     def _title_of(self, end: _Place) -> str:
         """The path of the deeper of both ends, and the members between them when both are in one container."""
         _, depth, frame, index, key, names = end
-        path = _path(frame if depth > self._begin_depth else self._begin_frame)
-        if frame is self._begin_frame:
-            shown = ", ".join(map(_plain, frame.names[: min(names, 4)])) + (", …" if names > 4 else "")
-            first, last = self._begin_index, index - 1
-            if frame.square:
-                path += (f"[{first}]" if first >= last else f"[{first}-{last}]") + (f" {shown}" if shown else "")
-            elif shown or (first == last and key):
-                path = f"{path or self._title} > {shown or _plain(key)}"
+        if depth > self._begin_depth:
+            return _shortened(_path(frame)) or self._title
+        if frame is not self._begin_frame:  # it was closed: all of its members from the beginning on
+            frame = self._begin_frame
+            index, key, names = frame.index + 1, frame.key, len(frame.names)
+        path = _path(frame)
+        shown = ", ".join(map(_plain, frame.names[: min(names, 4)])) + (", …" if names > 4 else "")
+        first, last = self._begin_index, index - 1
+        if frame.square:
+            path += (f"[{first}]" if first >= last else f"[{first}-{last}]") + (f" {shown}" if shown else "")
+        elif shown or (first == last and key):
+            path = f"{path or self._title} > {shown or _plain(key)}"
         return _shortened(path) or self._title
 
 

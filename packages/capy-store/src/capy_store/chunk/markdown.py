@@ -156,14 +156,15 @@ class Markdown:
                     return min(end, _after_line(block, last))
         return stop
 
+
 def _grouped(sections: list[_Section], size: int) -> Iterator[list[_Section]]:
     """Neighbours under one parent go together while they are small: many short sections make few chunks."""
     group: list[_Section] = []
     for section in sections:
         if group:
-            shared = len(group[0].path) - 1
-            fits = section.end - group[0].start <= size and shared >= 0
-            if fits and section.path[:shared] == group[0].path[:shared]:
+            first = group[0].path
+            related = section.path[: len(first) - 1] == first[:-1] if first else not section.path
+            if related and section.end - group[0].start <= size:
                 group.append(section)
                 continue
             yield group
