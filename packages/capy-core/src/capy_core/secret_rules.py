@@ -1,4 +1,4 @@
-"""redaction.toml, read and compiled once, when the first text comes."""
+"""redaction.toml, read once, when the first text comes."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ _AFTER_NAME = (
 
 @dataclass(frozen=True)
 class Phrase:
-    """A pattern for lower-cased text that begins with a literal; its last group is the secret."""
+    """A pattern for lower-cased text that begins with the literal `anchor`; its last group is the secret."""
 
-    pattern: re.Pattern[bytes]
+    anchor: bytes
+    pattern: bytes
     judge: str
 
 
@@ -42,16 +43,17 @@ class Phrase:
 class Name:
     """A key name with what must, must not, and may stand to the left of its anchor."""
 
-    pattern: re.Pattern[bytes]
-    before: re.Pattern[bytes] | None
-    not_before: re.Pattern[bytes] | None
-    loose: re.Pattern[bytes] | None
+    anchor: bytes
+    pattern: bytes
+    before: bytes | None
+    not_before: bytes | None
+    loose: bytes | None
     judge: str
 
 
 @dataclass(frozen=True)
 class Rules:
-    """All rules, compiled."""
+    """All rules. Patterns are compiled when they are first needed (`compiled`)."""
 
     token_start: re.Pattern[bytes]
     token_kinds: re.Pattern[bytes]
@@ -80,7 +82,7 @@ def rules() -> Rules:
         token_start=_any_start([start for token in tokens for start in token["start"]]),
         token_kinds=re.compile("|".join(f"({'|'.join(token['start'])})" for token in tokens).encode()),
         token_sources=[(_LEFT if token.get("word") else b"") + _group(token["regex"]) for token in tokens],
-        phrases=[Phrase(re.compile(phrase["regex"].encode()), phrase["judge"]) for phrase in data["phrase"]],
+        phrases=[Phrase(each["anchor"].encode(), each["regex"].encode(), each["judge"]) for each in data["phrase"]],
         names=[_name(name) for name in data["name"]],
         harmless_start=_any_of(values["starts"]),
         harmless=_any_of(values["whole"]),
@@ -90,9 +92,9 @@ def rules() -> Rules:
 
 
 @cache
-def token_pattern(kind: int) -> re.Pattern[bytes]:
-    """The pattern of a kind of token, compiled when the first of its kind is met."""
-    return re.compile(rules().token_sources[kind])
+def compiled(pattern: bytes) -> re.Pattern[bytes]:
+    """A pattern, compiled when its anchor is met for the first time: most texts meet few, and all cost 30 ms."""
+    return re.compile(pattern)
 
 
 def _any_start(starts: list[str]) -> re.Pattern[bytes]:
@@ -107,11 +109,12 @@ def _any_of(patterns: list[str]) -> re.Pattern[str]:
 
 
 def _name(rule: dict[str, Any]) -> Name:
-    def at_the_end(key: str) -> re.Pattern[bytes] | None:
-        return re.compile(_group(rule[key]) + rb"\Z") if key in rule else None
+    def at_the_end(key: str) -> bytes | None:
+        return _group(rule[key]) + rb"\Z" if key in rule else None
 
-    pattern = re.compile(rule["anchor"].encode() + rule["suffix"].encode() + _AFTER_NAME)
-    return Name(pattern, at_the_end("before"), at_the_end("not_before"), at_the_end("loose"), rule["judge"])
+    anchor = rule["anchor"].encode()
+    pattern = anchor + rule["suffix"].encode() + _AFTER_NAME
+    return Name(anchor, pattern, at_the_end("before"), at_the_end("not_before"), at_the_end("loose"), rule["judge"])
 
 
 def _group(pattern: str) -> bytes:

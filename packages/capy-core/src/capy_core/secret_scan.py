@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .secret_rules import QUOTE, Name, rules, token_pattern
+from .secret_rules import QUOTE, Name, compiled, rules
 from .secret_values import LONG, handed_on, is_mixed, is_secret
 
 MARKER = "[REDACTED_SECRET]"
@@ -178,7 +178,7 @@ def _tokens(view: View, start: int, end: int, resume: list[int]) -> Iterator[Spa
 
 def _token(view: View, at: int) -> tuple[int, int] | None:
     kind = rules().token_kinds.match(view.exact, at)
-    token = token_pattern((kind.lastindex or 1) - 1).match(view.exact, at) if kind else None
+    token = compiled(rules().token_sources[(kind.lastindex or 1) - 1]).match(view.exact, at) if kind else None
     if not token or view.beside_marker(*token.span()):
         return None
     return token.span(token.lastindex or 0)
@@ -189,7 +189,9 @@ def _token(view: View, at: int) -> tuple[int, int] | None:
 
 def _phrases(view: View, start: int, end: int, resume: list[int]) -> Iterator[Span]:
     for index, rule in enumerate(rules().phrases):
-        for match in rule.pattern.finditer(view.lower, start, min(len(view.lower), end + LOOKAHEAD)):
+        if view.lower.find(rule.anchor, start, end + len(rule.anchor)) < 0:
+            continue
+        for match in compiled(rule.pattern).finditer(view.lower, start, min(len(view.lower), end + LOOKAHEAD)):
             if match.start() >= end:
                 break
             first, last = match.span(match.lastindex or 0)
@@ -251,7 +253,9 @@ class _Value:
 def _names(view: View, start: int, end: int, resume: list[int]) -> Iterator[Span]:
     starts_harmless = rules().harmless_start.match
     for index, rule in enumerate(rules().names, len(rules().phrases)):
-        for match in rule.pattern.finditer(view.lower, start, min(len(view.lower), end + 512)):
+        if view.lower.find(rule.anchor, start, end + len(rule.anchor)) < 0:
+            continue
+        for match in compiled(rule.pattern).finditer(view.lower, start, min(len(view.lower), end + 512)):
             if match.start() >= end:
                 break
             if match.start() < resume[index] or starts_harmless(view.text, match.end()):
@@ -267,11 +271,11 @@ def _named_value(view: View, rule: Name, match: re.Match[bytes]) -> _Value | Non
     place = _place(view, match)
     if not place.sep and rule.judge != "password" and not place.prefix.startswith(b"--"):
         return None
-    if rule.before and not rule.before.search(place.prefix):
+    if rule.before and not compiled(rule.before).search(place.prefix):
         return None
-    if rule.not_before and rule.not_before.search(place.prefix):
+    if rule.not_before and compiled(rule.not_before).search(place.prefix):
         return None
-    loose = rule.loose is not None and rule.loose.search(place.name) is not None
+    loose = rule.loose is not None and compiled(rule.loose).search(place.name) is not None
     value = _quoted_value(view, match.end()) or _bare_value(view, place, rule.judge, loose, match.end())
     if not value or not _separated(view, place, value) or view.beside_marker(place.start, value.end):
         return None
