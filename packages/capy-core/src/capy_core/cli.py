@@ -57,7 +57,9 @@ def write_stdout(data: bytes) -> None:
     """
     try:
         sys.stdout.flush()
-        sys.stdout.buffer.write(data)
+        rest = memoryview(data)
+        while rest:  # with PYTHONUNBUFFERED a write may be short, e.g. when the reader leaves
+            rest = rest[sys.stdout.buffer.write(rest) :]
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         raise
