@@ -248,6 +248,6 @@ def test_a_hostile_line_of_megabytes_ends_in_time(unit: str) -> None:
 def test_no_pattern_looks_further_than_the_lookahead() -> None:
     values = (secret_scan._QUOTED, secret_scan._BARE, secret_scan._WORD_OF_LINE, secret_scan._REST_OF_LINE)
     patterns = [rule["regex"] for rule in (*RULES["token"], *RULES["phrase"])]
-    patterns += [pattern.pattern.decode() for pattern in values]
+    patterns += [pattern.decode() for pattern in values]
     longest = max(re._parser.parse(pattern).getwidth()[1] for pattern in patterns)  # type: ignore[attr-defined]
     assert longest < secret_scan.LOOKAHEAD - 500  # a name and its separator come before a value

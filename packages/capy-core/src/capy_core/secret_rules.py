@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 RULES_FILE = Path(__file__).with_name("redaction.toml")
 
@@ -30,8 +29,7 @@ _AFTER_NAME = (
 )
 
 
-@dataclass(frozen=True)
-class Phrase:
+class Phrase(NamedTuple):
     """A pattern for lower-cased text that begins with the literal `anchor`; its last group is the secret."""
 
     anchor: bytes
@@ -39,8 +37,7 @@ class Phrase:
     judge: str
 
 
-@dataclass(frozen=True)
-class Name:
+class Name(NamedTuple):
     """A key name with what must, must not, and may stand to the left of its anchor."""
 
     anchor: bytes
@@ -51,8 +48,7 @@ class Name:
     judge: str
 
 
-@dataclass(frozen=True)
-class Rules:
+class Rules(NamedTuple):
     """All rules. Patterns are compiled when they are first needed (`compiled`)."""
 
     token_start: re.Pattern[bytes]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .secret_rules import QUOTE, Name, compiled, rules
 from .secret_values import LONG, handed_on, is_mixed, is_secret
@@ -48,14 +48,14 @@ class View:
         return before.endswith((b"REDACTED_SECRET]", b"[REDACTED]")) or after == b"[REDACTED"
 
 
-@dataclass
 class Progress:
     """What the scan of a text's beginning leaves for the scan of the rest."""
 
-    resume: list[int]
-    """For each search: where its last secret ended; anchors before that are part of it."""
-    unclosed: int = 0
-    """No <private> block ends before this."""
+    def __init__(self) -> None:
+        self.resume = [0] * rules().size
+        """For each search: where its last secret ended; anchors before that are part of it."""
+        self.unclosed = 0
+        """No <private> block ends before this."""
 
     def shift(self, cut: int) -> None:
         """The first `cut` characters are gone."""
@@ -97,11 +97,11 @@ def merged(found: list[Span]) -> list[Span]:
 # --- blocks
 
 _OPEN, _CLOSE = b"<private>", b"</private>"
-_KEY_BEGIN = re.compile(rb"-----begin [a-z0-9 ]{0,40}private key(?: block)?-----")
-_KEY_END = re.compile(rb"-----end [a-z0-9 ]{0,40}private key(?: block)?-----")
-_KEY_BODY = re.compile(rb"""[\w+/=\s\\"'`,:.|>#*]*+(?:-(?!----)[\w+/=\s\\"'`,:.|>#*]*+)*+""")
+_KEY_BEGIN = rb"-----begin [a-z0-9 ]{0,40}private key(?: block)?-----"
+_KEY_END = rb"-----end [a-z0-9 ]{0,40}private key(?: block)?-----"
+_KEY_BODY = rb"""[\w+/=\s\\"'`,:.|>#*]*+(?:-(?!----)[\w+/=\s\\"'`,:.|>#*]*+)*+"""
 _GAP = rb"""(?:\s|\\{1,8}[nr]|["'`+,>|#*\\]){0,16}+"""
-_KEY_LINES = re.compile(  # a key without its end: long lines of base64, and a short last one
+_KEY_LINES = (  # a key without its end: long lines of base64, and a short last one
     rb"(?:" + _GAP + rb"(?:(?:proc-type|dek-info|version|comment|hash): [^\r\n\\]{0,99}|[a-z0-9+/=]{16,}+))++"
     rb"(?:" + _GAP + rb"""(?=[a-z+/]{0,15}[0-9+/=])[a-z0-9+/=]{1,15}(?=[\s\\"'`]|\Z))?"""
 )
@@ -111,16 +111,16 @@ def _keys(view: View, start: int, end: int, final: bool) -> tuple[list[Span], in
     """Private keys in PEM dress, whatever their line ends became; the lines BEGIN and END stay."""
     found: list[Span] = []
     size = len(view.lower)
-    for begin in _KEY_BEGIN.finditer(view.lower, start, min(size, end + 80)):
+    for begin in compiled(_KEY_BEGIN).finditer(view.lower, start, min(size, end + 80)):
         if begin.start() >= end:
             break
         head, limit = begin.end(), begin.end() + BLOCK
-        body = _KEY_BODY.match(view.lower, head, limit)
+        body = compiled(_KEY_BODY).match(view.lower, head, limit)
         stop = body.end() if body else head
         if not final and size < stop + 80 and size < limit + 80:
             return found, begin.start()
-        if not _KEY_END.match(view.lower, stop):
-            lines = _KEY_LINES.match(view.lower, head, limit)
+        if not compiled(_KEY_END).match(view.lower, stop):
+            lines = compiled(_KEY_LINES).match(view.lower, head, limit)
             found += [(head, lines.end(), MARKER)] if lines else []
         elif _holds_key(view.exact[head:stop]):
             found.append((head, stop, MARKER))
@@ -206,23 +206,22 @@ def _phrases(view: View, start: int, end: int, resume: list[int]) -> Iterator[Sp
 # --- names and their values
 
 _NAME_CHARACTERS = b"abcdefghijklmnopqrstuvwxyz0123456789_.-"
-_QUOTED = re.compile(
+_QUOTED = (
     rb"[bfruxBFRUX]{0,2}(?P<quote>" + QUOTE + rb")"
     rb"""(?P<value>(?:(?!(?P=quote))(?:\\{3}["'`]|\\.|[^\\\r\n])){1,3500}+)(?P<end>(?P=quote))?"""
 )
-_BARE = re.compile(rb"""(?:[^\s"'`\\,;&)\]}<>]|\\(?![nrtu"'`\\/]))(?:[^\s"'`\\,;&)\]}<]|\\(?![nrtu"'`\\/])){0,8000}+""")
-_WORD_OF_LINE = re.compile(  # as in a .env file: most signs belong to the value
+_BARE = rb"""(?:[^\s"'`\\,;&)\]}<>]|\\(?![nrtu"'`\\/]))(?:[^\s"'`\\,;&)\]}<]|\\(?![nrtu"'`\\/])){0,8000}+"""
+_WORD_OF_LINE = (  # as in a .env file: most signs belong to the value
     rb"""(?:[^\s"'`\\,;&)\]}<]|\\(?![nrtu"'`\\/])"""
     rb"""|["'`,;&)\]}<](?![\s"'`,;)\]}/\\]|\Z|[\w.-]{1,40}[=:])){1,8000}+"""
 )
-_REST_OF_LINE = re.compile(rb"(?:[^\\\r\n]|\\(?![nrtu])){1,8000}+")
-_LINE_END = re.compile(rb"[ \t]*(?:\r?\n|\\[nr]|\Z)")
-_NEXT_PAIR = re.compile(rb"&|;[ ]?[\w ]{1,40}=|[ ]\w{1,40}=[^=\s]")
-_LOGIN = re.compile(rb"(?:login[ \t]+\S{1,80}|\benv)[ \t]+\Z")  # in a .netrc, in a Dockerfile
+_REST_OF_LINE = rb"(?:[^\\\r\n]|\\(?![nrtu])){1,8000}+"
+_LINE_END = rb"[ \t]*(?:\r?\n|\\[nr]|\Z)"
+_NEXT_PAIR = rb"&|;[ ]?[\w ]{1,40}=|[ ]\w{1,40}=[^=\s]"
+_LOGIN = rb"(?:login[ \t]+\S{1,80}|\benv)[ \t]+\Z"  # in a .netrc, in a Dockerfile
 
 
-@dataclass(frozen=True)
-class _Place:
+class _Place(NamedTuple):
     """Where a key name stands."""
 
     name: bytes
@@ -240,8 +239,7 @@ class _Place:
     """There were spaces around it."""
 
 
-@dataclass(frozen=True)
-class _Value:
+class _Value(NamedTuple):
     start: int
     end: int
     text: str
@@ -305,7 +303,7 @@ def _place(view: View, match: re.Match[bytes]) -> _Place:
 
 
 def _quoted_value(view: View, at: int) -> _Value | None:
-    quoted = _QUOTED.match(view.exact, at)
+    quoted = compiled(_QUOTED).match(view.exact, at)
     if not quoted:
         return None
     start, end = quoted.span("value")
@@ -322,18 +320,18 @@ def _bare_value(view: View, place: _Place, judge: str, loose: bool, at: int) -> 
         pattern = _REST_OF_LINE
     else:
         pattern = _WORD_OF_LINE if setting else _BARE
-    bare = pattern.match(view.exact, at)
+    bare = compiled(pattern).match(view.exact, at)
     if not bare:
         return None
     start, end = bare.span()
     text = view.text[start:end]
-    alone = place.line_start and _LINE_END.match(view.exact, end) is not None
+    alone = place.line_start and compiled(_LINE_END).match(view.exact, end) is not None
     sure = (
         (setting and (place.upper or (alone and not handed_on(text))))
         or place.left in (b"?", b"&", b";")
         or place.sep == b">"
         or len(text) > LONG
-        or (not place.spaced and _NEXT_PAIR.match(view.exact, end) is not None)
+        or (not place.spaced and compiled(_NEXT_PAIR).match(view.exact, end) is not None)
         # in a YAML file
         or (judge == "password" and alone and place.sep == b":" and text.islower() and len(text) > 3 and text.isalpha())
     )
@@ -350,4 +348,4 @@ def _separated(view: View, place: _Place, value: _Value) -> bool:
         return True
     if value.quoted:
         return place.upper and value.sure
-    return _LOGIN.search(view.lower, max(0, place.start - 120), place.start) is not None
+    return compiled(_LOGIN).search(view.lower, max(0, place.start - 120), place.start) is not None

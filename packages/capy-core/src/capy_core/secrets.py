@@ -6,7 +6,7 @@ same result however it is split. Why it is built this way: docs/adr/0005-redacti
 
 from __future__ import annotations
 
-from .secret_rules import RULES_VERSION, rules
+from .secret_rules import RULES_VERSION
 from .secret_scan import BLOCK, CONTEXT, LOOKAHEAD, MARKER, Progress, Span, View, merged, scan
 
 __all__ = ["BLOCK", "MARKER", "RULES_VERSION", "StreamRedactor", "redact", "redact_bytes", "redact_counted"]
@@ -50,7 +50,7 @@ class StreamRedactor:
         self._given = 0  # index in _text: what is before it was given out
         self._decided = 0  # index in _text: secrets that start before it are in _found
         self._found: list[Span] = []
-        self._progress = Progress([0] * rules().size)
+        self._progress = Progress()
         self._waiting: list[str] = []
         self._waiting_size = 0
         self._patience = 0  # characters to wait for before looking at an open block again
