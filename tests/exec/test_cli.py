@@ -252,6 +252,7 @@ def test_batch_prints_results_and_errors_and_exits_with_1(project: Path, tool: T
 
 def test_batch_as_text(project: Path, tool: Tool) -> None:
     done = tool("capy-exec", "batch", "--format", "text", stdin=b'{"label": "L", "command": "echo 1; exit 2"}\n')
+    assert done.stderr == b""
     first, second = done.stdout.decode().splitlines()
     assert first.startswith("== L (exit code 2, ") and second == "1"
 

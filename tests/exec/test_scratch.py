@@ -14,7 +14,12 @@ from capy_core.errors import NotFound
 from capy_exec import scratch
 from capy_exec.scratch import scratch_folder
 
-from .conftest import Run, wait_until
+from .conftest import Run, Tool, wait_until
+
+
+def contents(base: Path) -> list[Path]:
+    """What processes have in their folders here."""
+    return [path for home in base.iterdir() for path in home.iterdir()]
 
 
 @pytest.fixture(autouse=True)
@@ -28,14 +33,15 @@ def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_folder_is_private_and_goes_with_all_that_is_in_it(base: Path) -> None:
     with scratch_folder(executable=True) as folder:
-        assert folder.parent == base
+        assert folder.parent.parent == base
+        assert folder.parent.stat().st_mode & 0o777 == 0o700
         assert folder.stat().st_mode & 0o777 == 0o700
         assert list(folder.iterdir()) == [folder / "tmp"]
         locked = folder / "tmp" / "locked"
         locked.mkdir()
         (locked / "file").touch()
         locked.chmod(0o500)
-    assert list(base.iterdir()) == []
+    assert contents(base) == []
 
 
 def test_nothing_outside_is_removed_through_a_link(base: Path, tmp_path: Path) -> None:
@@ -50,14 +56,27 @@ def test_nothing_outside_is_removed_through_a_link(base: Path, tmp_path: Path) -
 def test_the_run_finds_its_own_temporary_folder_and_leaves_none(base: Path, execute: Run) -> None:
     result = execute("shell", 'touch "$(mktemp)" && echo $TMPDIR')
     assert result.stdout.head.startswith(str(base / scratch.PREFIX))
-    assert list(base.iterdir()) == []
+    assert contents(base) == []
+
+
+def test_a_process_leaves_nothing_at_all(base: Path, project: Path, tool: Tool) -> None:
+    done = tool("capy-exec", "shell", "-c", 'mkdir "$TMPDIR/x"; echo done')
+    assert (done.returncode, list(base.iterdir())) == (0, [])
+
+
+def test_a_temporary_folder_that_was_cleaned_up_is_made_again(base: Path) -> None:
+    with scratch_folder(executable=False) as folder:
+        pass
+    folder.parent.rmdir()
+    with scratch_folder(executable=False) as folder:
+        assert (folder / "tmp").is_dir()
 
 
 _OWNER = "import sys, time; from capy_exec.scratch import scratch_folder\n"
 _OWNER += "with scratch_folder(executable=False) as f: print(f, flush=True); time.sleep(60)"
 
 
-def test_litter_of_dead_runs_is_removed_and_living_ones_are_kept(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_litter_of_dead_runs_is_removed_and_living_ones_are_kept(base: Path) -> None:
     owners = [subprocess.Popen([sys.executable, "-c", _OWNER], stdout=subprocess.PIPE) for _ in range(2)]
     folders = [Path(owner.stdout.readline().decode().strip()) for owner in owners if owner.stdout]
     other = base / "capy-other"
@@ -65,14 +84,13 @@ def test_litter_of_dead_runs_is_removed_and_living_ones_are_kept(base: Path, mon
     owners[0].kill()
     owners[0].wait()
     assert folders[0].exists()
-    monkeypatch.setattr(scratch, "_swept", set())  # as at the start of a process
     with scratch_folder(executable=False):
         assert not folders[0].exists()
         assert folders[1].exists()
         assert other.exists()
     owners[1].send_signal(signal.SIGINT)
     owners[1].wait()
-    assert wait_until(lambda: not folders[1].exists())
+    assert wait_until(lambda: not folders[1].parent.exists())
     for owner in owners:
         assert owner.stdout
         owner.stdout.close()
@@ -82,7 +100,8 @@ def test_many_starting_at_once_do_not_take_each_others_folders(base: Path) -> No
     code = (
         "from capy_exec import scratch\n"
         "for _ in range(150):\n"
-        "    scratch._swept.clear()\n"
+        "    scratch._remove_homes()\n"
+        "    scratch._homes.clear()\n"
         "    with scratch.scratch_folder(executable=False) as folder:\n"
         "        assert (folder / 'tmp').is_dir()\n"
     )
@@ -103,9 +122,9 @@ def test_compiled_programs_go_where_they_may_run(base: Path, monkeypatch: pytest
     real = os.statvfs
     monkeypatch.setattr(os, "statvfs", lambda path: Statistics() if str(path) == str(base) else real(path))
     with scratch_folder(executable=False) as folder:
-        assert folder.parent == base
+        assert folder.parent.parent == base
     with scratch_folder(executable=True) as folder:
-        assert folder.parent != base
+        assert folder.parent.parent != base
 
 
 def test_one_clear_word_when_there_is_no_such_place(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,6 +28,7 @@ import socket
 import sys
 import time
 from contextlib import suppress
+from functools import cache
 from typing import Any, NoReturn
 
 from .proctable import descendants
@@ -133,6 +134,8 @@ def keep(fds: list[int]) -> NoReturn:
                 from .scratch import remove
 
                 remove(request["scratch"])
+                with suppress(OSError):  # other runs may still have theirs there
+                    os.rmdir(os.path.dirname(request["scratch"]))
     except BaseException:
         import traceback
 
@@ -195,7 +198,7 @@ class _Run:
                 _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
                 if os.getppid() != keeper:  # it died before the line above took effect
                     os._exit(1)
-                _default_signals()
+                signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # exec resets the handlers, not what is ignored
                 os.dup2(self.fds[STDOUT], 1)
                 os.dup2(self.fds[STDERR], 2)
                 os.chdir(self.request["cwd"])
@@ -315,9 +318,14 @@ def _group_exists(leader: int) -> bool:
 
 def _prctl(option: int, value: int) -> None:
     if sys.platform == "linux":
-        import ctypes
+        _libc().prctl(option, value, 0, 0, 0)
 
-        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+@cache
+def _libc() -> Any:
+    import ctypes
+
+    return ctypes.CDLL(None)
 
 
 def _read(fd: int, size: int) -> bytes:

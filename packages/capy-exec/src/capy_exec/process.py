@@ -106,8 +106,8 @@ def run_command(
 
 
 def get_ready() -> None:
-    """Start what runs need ahead of the first one: cheapest before a program starts its threads."""
-    _nursery_of_this_process()
+    """Start what runs need ahead of the first one; for programs that will run many. Returns at once."""
+    _nursery_of_this_process(many_runs=True)
 
 
 class _Channel:
@@ -115,6 +115,7 @@ class _Channel:
 
     def __init__(self, command: Command) -> None:
         self.command = command
+        self.reported = False
 
     def __enter__(self) -> _Channel:
         pipes = [os.pipe() for _ in range(4)]
@@ -140,10 +141,10 @@ class _Channel:
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.close(self.commands)  # a keeper that still runs takes this as the end of its host
+        os.close(self.commands)  # a keeper that has not reported yet takes this as the end of its host
         for fd in (self.stdout, self.stderr):
             os.close(fd)
-        while os.read(self.reports, 4096):  # until it has ended everything and gone
+        while not self.reported and os.read(self.reports, 4096):  # until it has ended everything and gone
             pass
         os.close(self.reports)
 
@@ -176,6 +177,7 @@ class _Channel:
             if self.reports in ready:
                 break
         report = keeper.receive(self.reports)
+        self.reported = report is not None
         for fd, sink in sinks.items():
             self._rest(fd, sink, buffer, left)
         return _ended(report, stopped)
@@ -209,9 +211,10 @@ def _ended(report: dict[str, Any] | None, stopped: str) -> Ended:
 class _Nursery:
     """This process's end of its nursery."""
 
-    def __init__(self) -> None:
+    def __init__(self, many_runs: bool) -> None:
         self.host = os.getpid()
         self._lock = threading.Lock()
+        self._many_runs = many_runs
         self._start()
 
     def send(self, fds: list[int]) -> None:
@@ -228,8 +231,9 @@ class _Nursery:
 
     def _start(self) -> None:
         self.socket, theirs = socket.socketpair()
-        # Forking costs a tenth of a new interpreter, but is safe only without other threads, native ones included
-        if _only_one_thread():
+        # Forking ourselves costs a tenth of a new interpreter, but each run forks twice more, and forks of a small
+        # process are cheaper. And it is safe only without other threads, native ones included.
+        if not self._many_runs and _only_one_thread():
             self.pid = os.fork()
             if self.pid == 0:
                 keeper.serve(theirs)
@@ -249,11 +253,11 @@ _nursery: _Nursery | None = None
 _nursery_lock = threading.Lock()
 
 
-def _nursery_of_this_process() -> _Nursery:
+def _nursery_of_this_process(*, many_runs: bool = False) -> _Nursery:
     global _nursery
     with _nursery_lock:
         if _nursery is None or _nursery.host != os.getpid():
-            _nursery = _Nursery()
+            _nursery = _Nursery(many_runs)
             atexit.register(_nursery.close)
         return _nursery
 
