@@ -347,17 +347,18 @@ def _says_something(document: Document) -> bool:
 
 
 def _digest(document: Document) -> tuple[bytes, int]:
-    """SHA-256 of the text as it came, and its length in bytes of UTF-8."""
+    """SHA-256 of the text as it came, titles included where it has several, and the text's length in bytes of UTF-8."""
     if document.chunks is not None:
-        texts = [text for chunk in document.chunks for text in (chunk.title, chunk.body)]
+        texts = [(chunk.title, chunk.body) for chunk in document.chunks]
     elif document.parts is not None:
-        texts = [text for part in document.parts for text in (part.title, part.content)]
+        texts = [(part.title, part.content) for part in document.parts]
     else:
-        texts = [document.content]
+        data = _whole(document.content).encode()
+        return sha256(data).digest(), len(data)
     digest, size = sha256(), 0
-    for text in texts:
+    for title, text in texts:
         data = _whole(text).encode()
-        digest.update(data if len(texts) == 1 else data + b"\0")
+        digest.update(b"%d %s %d " % (len(title), _whole(title).encode(), len(data)) + data)
         size += len(data)
     return digest.digest(), size
 

@@ -34,7 +34,7 @@ _MAGIC = {
     b"ID3": "MP3 audio", b"RIFF": "RIFF media",
 }  # fmt: skip
 
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[@-Z\\^_])")
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[()*+][0-9A-Za-z]|[@-Z\\^_])")
 # GitHub's runner: seven digits of a second; GitLab's: six, then stream number, O or E, and + for a continued line
 _STAMP = re.compile(r"^\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.(?:\d{7}Z ?|\d{6}Z \d\d[OE][ +])", re.MULTILINE)
 

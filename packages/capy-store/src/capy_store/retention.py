@@ -144,13 +144,17 @@ def clean(
     return Cleanup(evicted, False, before, queries.file_bytes(db), vacuumed)
 
 
-def prune(db: Connection, config: StoreConfig, *, now: float | None = None) -> int:
-    """Remove sources past their time limit, at most once an hour for a database; how many. Cheap when it is not due."""
+def prune(db: Connection, config: StoreConfig, *, now: float | None = None, wait_s: float = 5) -> int:
+    """Remove sources past their time limit, at most once an hour for a database; how many. Cheap when it is not due.
+
+    Raises:
+        Busy: another process held the database for `wait_s` seconds.
+    """
     now = time.time() if now is None else now
     last = queries.state(db, "pruned_at")
     if now - last < _PRUNE_EVERY_S and last <= now:
         return 0
-    with write(db):
+    with write(db, wait_s=wait_s):
         if queries.state(db, "pruned_at") != last:  # another process is at it
             return 0
         queries.set_state(db, "pruned_at", int(now))

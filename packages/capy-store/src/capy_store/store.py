@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from capy_core.config import StoreConfig, Warn
 from capy_core.database import Connection, checkpoint, close, open_database, write
+from capy_core.errors import Busy
 from capy_core.keys import Key
 from capy_core.records import Record
 
@@ -49,8 +50,14 @@ class Store:
             NotFound: there is none and `create` is false.
             DatabaseError: the key does not open it, or it is damaged, unencrypted or newer than this program.
         """
-        db = open_database(path, key, MIGRATIONS, create=create, readonly=readonly, warn=warn)
-        return cls(db, path, config or StoreConfig())
+        store = cls(
+            open_database(path, key, MIGRATIONS, create=create, readonly=readonly, warn=warn),
+            path,
+            config or StoreConfig(),
+        )
+        if store.config.auto_prune and not readonly:
+            store._prune()
+        return store
 
     def __enter__(self) -> Store:
         return self
@@ -147,6 +154,18 @@ class Store:
     def checkpoint(self) -> bool:
         """Fold the write-ahead log into the file; True when another process kept it from being emptied."""
         return checkpoint(self.db)
+
+    def _prune(self) -> None:
+        """Remove what is past its time, if that was not done within the hour; another time when the store is busy."""
+        from .retention import prune
+
+        try:
+            prune(self.db, self.config, wait_s=0.1)
+        except Busy:
+            pass
+        except BaseException:
+            self.db.close()
+            raise
 
     def _indexer(self) -> Indexer:
         from .indexing import Indexer
