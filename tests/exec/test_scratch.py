@@ -133,3 +133,10 @@ def test_one_clear_word_when_there_is_no_such_place(base: Path, monkeypatch: pyt
         pass
     assert f"{base} (mounted noexec)" in caught.value.message
     assert "TMPDIR" in caught.value.hint
+
+
+def test_a_tree_deeper_than_a_path_may_be_long_goes_as_well(base: Path, execute: Run) -> None:
+    name = "d" * 200
+    result = execute("shell", f"cd $TMPDIR; for i in $(seq 40); do mkdir {name} && cd {name} || exit 9; done; touch x")
+    assert (result.outcome, result.stderr.head) == ("ok", "")
+    assert contents(base) == []

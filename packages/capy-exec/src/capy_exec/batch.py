@@ -8,7 +8,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -118,7 +117,7 @@ def _read_item(item: int, number: int, line: bytes, cwd: Path, labels: dict[str,
         if not request.label:
             label = request.shown_label
             labels[label] = labels.get(label, 0) + 1
-            request = replace(request, label=label if labels[label] == 1 else f"{label}#{labels[label]}")
+            request = request._replace(label=label if labels[label] == 1 else f"{label}#{labels[label]}")
     except CapyError as ex:
         return _Item(item, number, ex, {"label": fields.get("label", "")})
     return _Item(item, number, request, {name: value for name, value in fields.items() if name not in _FIELDS})

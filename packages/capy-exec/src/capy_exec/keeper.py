@@ -19,12 +19,13 @@ Messages are `marshal` values behind their length (8 bytes, little endian): both
 
 from __future__ import annotations
 
+import _socket
 import gc
 import marshal
 import os
 import select
 import signal
-import socket
+import struct
 import sys
 import time
 from contextlib import suppress
@@ -32,6 +33,8 @@ from functools import cache
 from typing import Any, NoReturn
 
 from .proctable import descendants
+
+Socket = _socket.socket
 
 TERM_GRACE_S = 0.2  # from SIGTERM to SIGKILL: short, so that a timeout stays well within half a second
 LEFTOVER_GRACE_S = 0.1  # what the code started may finish by itself for this long, e.g. `cmd > >(sort)`
@@ -58,15 +61,25 @@ def receive(fd: int) -> Any:
     return marshal.loads(data) if data else None
 
 
-def serve(channel: socket.socket) -> NoReturn:
+def socket_pair() -> tuple[Socket, Socket]:
+    """Two connected sockets. `_socket` is the C half of `socket`; the other half takes as long to import as a run."""
+    return _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
+
+
+def send_fds(channel: Socket, fds: list[int]) -> None:
+    """Hand descriptors to the process at the other end (unix(7), SCM_RIGHTS)."""
+    channel.sendmsg([b"k"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, struct.pack("4i", *fds))])
+
+
+def serve(channel: int) -> NoReturn:
     """Be the nursery: fork a keeper for every set of descriptors that comes in; end when the host does."""
     try:
-        _serve(channel)
+        _serve(Socket(fileno=channel))
     finally:
         os._exit(0)
 
 
-def _serve(channel: socket.socket) -> None:
+def _serve(channel: Socket) -> None:
     _settle_down(keep={channel.fileno()})
     wake = _wake_on(signal.SIGCHLD)
     keepers: set[int] = set()
@@ -79,11 +92,9 @@ def _serve(channel: socket.socket) -> None:
             os.read(wake, 4096)
             _collect(keepers)
         if channel.fileno() in ready:
-            message, fds, _, _ = socket.recv_fds(channel, 1, 4)
-            if not message:
+            fds = _receive_fds(channel)
+            if not fds:
                 break
-            for fd in fds:
-                os.set_inheritable(fd, False)
             pid = os.fork()
             if pid == 0:
                 channel.close()
@@ -97,6 +108,15 @@ def _serve(channel: socket.socket) -> None:
         select.select([wake], [], [])
         os.read(wake, 4096)
         _collect(keepers)
+
+
+def _receive_fds(channel: Socket) -> list[int]:
+    """The descriptors that were sent; none at the end."""
+    _, sent, _, _ = channel.recvmsg(1, _socket.CMSG_LEN(struct.calcsize("4i")))
+    fds = [fd for _, _, data in sent for fd in struct.unpack("4i", data)]
+    for fd in fds:
+        os.set_inheritable(fd, False)
+    return fds
 
 
 def _collect(keepers: set[int]) -> None:

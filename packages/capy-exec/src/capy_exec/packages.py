@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from capy_core.errors import BadInput, NotFound
+
+from .runtimes import which
 
 # https://packaging.python.org/en/latest/specifications/inline-script-metadata/ (PEP 723)
 _BLOCK = r"(?m)^# /// script[ \t]*\r?\n((?:#(?:| [^\n]*)\r?\n)*?)# ///[ \t]*\r?$"
 
 
-@dataclass(frozen=True)
-class Needs:
+class Needs(NamedTuple):
     """What a script asks for: requirements (PEP 508), and which Pythons it accepts ("" for any)."""
 
     requirements: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ def uv_command(needs: Needs, python: str, path: str) -> list[str]:
     Raises:
         NotFound: there is no uv.
     """
-    uv = shutil.which("uv", path=path)
+    uv = which("uv", path)
     if uv is None:
         raise NotFound(
             "uv is not on PATH; it provides the libraries that Python code asks for", "install uv (pip install uv)"

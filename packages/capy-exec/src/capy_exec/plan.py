@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from capy_core.errors import BadInput, NotFound, UsageError
 
@@ -17,8 +17,7 @@ from .runtimes import PRELUDES, Language, Runtime, find_runtime, language_named
 from .wrapping import files_for
 
 
-@dataclass(frozen=True)
-class Prepared:
+class Prepared(NamedTuple):
     """A request that was checked: nothing about it can fail any more but the code itself."""
 
     request: Request

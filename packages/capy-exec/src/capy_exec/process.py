@@ -9,14 +9,12 @@ import atexit
 import errno
 import os
 import select
-import socket
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from . import keeper
 
@@ -37,8 +35,7 @@ class Cancel(Protocol):
     def is_set(self) -> bool: ...
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(NamedTuple):
     """What to run.
 
     Args:
@@ -58,8 +55,7 @@ class Command:
     hard_cap: int | None = None
 
 
-@dataclass(frozen=True)
-class Ended:
+class Ended(NamedTuple):
     """How a command ended.
 
     Args:
@@ -221,22 +217,22 @@ class _Nursery:
         """Have a keeper forked that holds these descriptors; a nursery that was killed is replaced once."""
         with self._lock:
             try:
-                socket.send_fds(self.socket, [b"k"], fds)
+                keeper.send_fds(self.socket, fds)
             except OSError as ex:
                 if ex.errno not in (errno.EPIPE, errno.ECONNRESET):
                     raise
                 self.close()
                 self._start()
-                socket.send_fds(self.socket, [b"k"], fds)
+                keeper.send_fds(self.socket, fds)
 
     def _start(self) -> None:
-        self.socket, theirs = socket.socketpair()
+        self.socket, theirs = keeper.socket_pair()
         # Forking ourselves costs a tenth of a new interpreter, but each run forks twice more, and forks of a small
         # process are cheaper. And it is safe only without other threads, native ones included.
         if not self._many_runs and _only_one_thread():
             self.pid = os.fork()
             if self.pid == 0:
-                keeper.serve(theirs)
+                keeper.serve(theirs.detach())
         else:
             self.pid = _spawn_nursery(theirs)
         theirs.close()
@@ -269,15 +265,12 @@ def _only_one_thread() -> bool:
         return False
 
 
-def _spawn_nursery(channel: socket.socket) -> int:
+def _spawn_nursery(channel: keeper.Socket) -> int:
     """Start a fresh interpreter as the nursery, with nothing of our environment in it."""
-    code = (
-        "import socket, sys; sys.path.insert(0, sys.argv[1]); from capy_exec.keeper import serve; "
-        "serve(socket.socket(fileno=int(sys.argv[2])))"
-    )
+    code = "import sys; sys.path.insert(0, sys.argv[1]); from capy_exec.keeper import serve; serve(int(sys.argv[2]))"
     package_folder = str(Path(__file__).parent.parent)
     argv = [sys.executable, "-I", "-S", "-c", code, package_folder, str(channel.fileno())]
-    channel.set_inheritable(True)
+    os.set_inheritable(channel.fileno(), True)
     return os.posix_spawn(sys.executable, argv, {})
 
 

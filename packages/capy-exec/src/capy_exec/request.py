@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import outcome
 from .runtimes import language_named
 from .stream import NOTHING, Shown, marker
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """What to run.
 
     Args:
@@ -51,8 +48,7 @@ class Request:
         return redact(f"{subject}:{digest}")
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """What came of it. `record()` is its `capy.exec.result/1`; the fields are described in docs/formats."""
 
     label: str
@@ -100,7 +96,9 @@ class Result:
         }
         for name, shown in (("stdout_b64", self.stdout), ("stderr_b64", self.stderr)):
             if shown.raw is not None:
-                record[name] = base64.b64encode(shown.raw).decode("ascii")
+                from binascii import b2a_base64
+
+                record[name] = b2a_base64(shown.raw, newline=False).decode("ascii")
         if self.pid is not None:
             record |= {"pid": self.pid, "log": self.log}
         return record

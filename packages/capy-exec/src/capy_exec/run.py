@@ -9,10 +9,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from capy_core.config import ExecutorConfig
 from capy_core.errors import Unwritable
@@ -30,8 +29,7 @@ __all__ = ["Output", "Request", "Result", "describe", "execute", "live_output", 
 _CODE_SHOWN = 2_000
 
 
-@dataclass(frozen=True)
-class Output:
+class Output(NamedTuple):
     """Where the streams go when they are not wanted in the result."""
 
     stdout: Live

@@ -6,20 +6,18 @@ a script: the files in preludes/, each of which says what it makes of bytes that
 
 from __future__ import annotations
 
+import os
 import re
-import shutil
-import subprocess
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from capy_core.errors import NotFound, UsageError
 
 PRELUDES = Path(__file__).parent / "preludes"
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(NamedTuple):
     """One program that can run a language.
 
     Args:
@@ -37,8 +35,7 @@ class Candidate:
     build: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Language:
+class Language(NamedTuple):
     """One language.
 
     Args:
@@ -141,8 +138,7 @@ LANGUAGES: dict[str, Language] = {language.name: language for language in _ALL}
 ALIASES: dict[str, str] = {alias: language.name for language in _ALL for alias in language.aliases}
 
 
-@dataclass(frozen=True)
-class Runtime:
+class Runtime(NamedTuple):
     """A language's runtime as found on this machine: the program's absolute path, and how it wants to be called."""
 
     language: Language
@@ -194,11 +190,20 @@ def describe(language: Language, path: str) -> dict[str, object]:
     }
 
 
+def which(program: str, path: str) -> str | None:
+    """The absolute path of a program on PATH (`shutil.which` in short: importing shutil costs more than the search)."""
+    for folder in path.split(os.pathsep):
+        file = os.path.abspath(os.path.join(folder or ".", program))
+        if os.access(file, os.X_OK) and os.path.isfile(file):
+            return file
+    return None
+
+
 @cache
 def _detect(name: str, path: str) -> Runtime | None:
     language = LANGUAGES[name]
     for candidate in language.candidates:
-        found = shutil.which(candidate.program, path=path)
+        found = which(candidate.program, path)
         if found:
             return Runtime(language, candidate, found)
     return None
@@ -206,6 +211,8 @@ def _detect(name: str, path: str) -> Runtime | None:
 
 @cache
 def _version(program: str, arguments: tuple[str, ...]) -> str | None:
+    import subprocess
+
     try:
         done = subprocess.run(
             [program, *arguments],

@@ -10,13 +10,12 @@ from __future__ import annotations
 import atexit
 import fcntl
 import os
-import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import NamedTuple
 
 PREFIX = "capy-exec-"
 
@@ -44,16 +43,31 @@ def scratch_folder(*, executable: bool) -> Iterator[Path]:
 
 
 def remove(folder: str | bytes) -> None:
-    """Remove a folder with all that is in it, folders without write permission (Go's module cache) included."""
+    """Remove a folder with all that is in it, following no link. Never raises: what is left, the next start finds."""
     path = os.fsdecode(folder)
-    with suppress(FileNotFoundError):
-        try:
-            shutil.rmtree(path)
-        except OSError:
-            for place, _, _ in os.walk(path):
-                with suppress(OSError):
-                    os.chmod(place, 0o700)
-            shutil.rmtree(path, ignore_errors=True)
+    try:
+        _remove_tree(path)
+    except FileNotFoundError:
+        pass
+    except OSError:  # folders without write permission (Go's module cache), or deeper than a path may be long
+        import subprocess
+
+        for command in (["chmod", "-R", "u+rwx", path], ["rm", "-rf", path]):
+            with suppress(OSError):
+                subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
+
+
+def _remove_tree(path: str) -> None:
+    folders = [path]
+    for folder in folders:  # grows while it is walked
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+                else:
+                    os.unlink(entry.path)
+    for folder in reversed(folders):
+        os.rmdir(folder)
 
 
 def _make(executable: bool) -> str:
@@ -102,8 +116,7 @@ def _is_noexec(base: str) -> bool:
         return False
 
 
-@dataclass(frozen=True)
-class _Home:
+class _Home(NamedTuple):
     """A process's own folder in a temporary folder."""
 
     owner: int  # a forked copy of this process needs one of its own

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from codecs import getincrementaldecoder
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from capy_core.text import cut_head, cut_middle, cut_tail
 
@@ -67,8 +66,7 @@ class HeadTail:
         return self.total - len(self._head) - min(len(self._tail), self._tail_size)
 
 
-@dataclass(frozen=True)
-class Shown:
+class Shown(NamedTuple):
     """A stream as it is shown: redacted text, and what is missing in the middle.
 
     Args:
