@@ -73,7 +73,7 @@ def index_texts(chunks: Iterable[tuple[str, str]]) -> Texts:
     ends = list(accumulate(map(len, bodies), initial=1))
     at = ends[-1]
     for number, (title, body) in enumerate(chunks):
-        place = []
+        place: list[int] = []
         for column in (blank_cjk(title), identifier_parts(body), cjk_bigrams(f"{title}\n{body}")):
             data = _indexable(column)
             place += (at, len(data))

@@ -73,9 +73,9 @@ class Json:
         """The chunks of a block; a block should end at the end of a line."""
         start = at = 0
         if self._in_string:
-            rest = _REST_OF_STRING.match(block)
-            at = rest.end() if rest else len(block)
-            self._in_string = rest is None and not block.endswith("\n")
+            closing = _REST_OF_STRING.match(block)
+            at = closing.end() if closing else len(block)
+            self._in_string = closing is None and not block.endswith("\n")
         latest = start + self._size
         places: list[_Place] = []  # ascending in offset and in depth: the first is the shallowest
         for token in _TOKEN.finditer(block, at):
