@@ -53,7 +53,7 @@ def test_returns_at_once_goes_on_and_can_be_read_and_ended(start: Any, mark: str
     assert (job["pid"], job["label"], job["status"], job["log"]) == (record["pid"], "L", "running", str(log))
     assert job["bytes"] > 0 and job["age_s"] >= 0
     ended = end_job(record["pid"])
-    assert (ended["status"], ended["outcome"], ended["reason"]) == ("ended", "killed", "ended on request")
+    assert (ended["status"], ended["outcome"], ended["reason"]) == ("ended", "killed", "cancelled")
     assert not processes_with(mark)
     assert list(list_jobs()) == []
 

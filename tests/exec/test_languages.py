@@ -120,6 +120,7 @@ def test_runs_in_the_project_with_a_clean_environment_and_keeps_the_exit_code(
     assert result.stdout.head == "here - kept two words\n"
     assert result.stderr.head == "problem\n"
     assert (result.outcome, result.exit_code, result.reason) == ("error", 7, "exit code 7")
+    assert list(project.iterdir()) == [project / "marker"]
 
 
 @pytest.mark.parametrize("language", READERS)

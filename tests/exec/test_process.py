@@ -15,7 +15,7 @@ import pytest
 
 from capy_core.config import ExecutorConfig
 from capy_exec import process
-from capy_exec.process import Command, run_command
+from capy_exec.process import Cancel, Command, run_command
 from capy_exec.run import Request, run_code
 
 from .conftest import Run, processes_with, wait_until
@@ -98,6 +98,13 @@ def test_output_of_exactly_the_cap_is_no_reason_to_end_it(execute: Run) -> None:
     assert (result.outcome, result.stdout_bytes) == ("ok", 1_000_000)
 
 
+@pytest.mark.parametrize("code", ["printf 12345678901", "printf 123456; printf 78901 >&2; sleep 0.1"])
+def test_one_byte_more_than_the_cap_is_never_dropped_in_silence(code: str, execute: Run) -> None:
+    for _ in range(5):
+        result = execute("shell", code, config=ExecutorConfig(hard_cap_bytes=10))
+        assert (result.outcome, result.stdout_bytes + result.stderr_bytes) == ("killed", 10)
+
+
 def test_noise_on_stderr_does_not_cost_stdout_its_place(execute: Run) -> None:
     result = execute("shell", "yes noise | head -c 18000000 >&2; echo RESULT=42; echo last >&2", max_output=1000)
     assert result.stdout.head == "RESULT=42\n"
@@ -115,7 +122,7 @@ def test_stdin_is_empty_and_there_is_no_terminal(code: str, execute: Run) -> Non
 
 
 def test_cancelled_from_another_thread(mark: str, execute: Run, project: Path) -> None:
-    cancel = threading.Event()
+    cancel = Cancel()
     results = []
     request = Request("shell", f"echo begun; sleep {mark}", cwd=project)
     thread = threading.Thread(target=lambda: results.append(run_code(request, ExecutorConfig(), cancel=cancel)))

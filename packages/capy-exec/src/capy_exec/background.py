@@ -23,23 +23,18 @@ from typing import Any
 
 from capy_core import records
 from capy_core.config import ExecutorConfig
-from capy_core.errors import CapyError, NotFound
+from capy_core.errors import NotFound
 from capy_core.paths import make_private, state_dir
 
 from . import outcome
-from .environment import is_dropped
+from .environment import is_our_key
+from .errors import NotStarted
 from .plan import prepare
 from .request import Request, Result
 from .run import describe
 
 _KEPT_S = 24 * 3600
 _PATIENCE_S = 3.0
-
-
-class NotStarted(CapyError):
-    """The supervisor of a background job could not be started."""
-
-    code = "not_started"
 
 
 def start_job(request: Request, config: ExecutorConfig) -> Result:
@@ -59,7 +54,7 @@ def start_job(request: Request, config: ExecutorConfig) -> Result:
     _prune(folder)
     started = datetime.now(UTC)
     described = describe(prepared, started)
-    env = {name: value for name, value in os.environ.items() if not is_dropped(name)}
+    env = {name: value for name, value in os.environ.items() if not is_our_key(name)}
     # -P: nothing is imported from the current folder
     with subprocess.Popen(
         [sys.executable, "-P", "-m", "capy_exec.supervisor"],

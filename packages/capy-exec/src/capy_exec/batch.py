@@ -16,7 +16,7 @@ from capy_core.config import ExecutorConfig
 from capy_core.errors import BadInput, CapyError
 from capy_core.records import Record, parse_record
 
-from .process import get_ready
+from .process import Cancel, get_ready
 from .request import Request
 from .run import run_code
 
@@ -61,7 +61,7 @@ def run_batch(lines: Iterable[tuple[int, bytes]], config: ExecutorConfig, *, job
     get_ready()
     places = threading.Semaphore(_AHEAD * jobs)
     waiting: SimpleQueue[Future[Outcome] | BaseException | None] = SimpleQueue()
-    stop = threading.Event()
+    stop, stopped = Cancel(), threading.Event()
     pool = ThreadPoolExecutor(jobs)
 
     def feed() -> None:
@@ -69,7 +69,7 @@ def run_batch(lines: Iterable[tuple[int, bytes]], config: ExecutorConfig, *, job
         try:
             for item, (number, line) in enumerate(lines, 1):
                 places.acquire()
-                if stop.is_set():
+                if stopped.is_set():
                     return
                 waiting.put(pool.submit(_read_item(item, number, line, cwd, labels).run, config, stop))
         except BaseException as ex:  # reading failed: told after the results of what was read
@@ -85,6 +85,7 @@ def run_batch(lines: Iterable[tuple[int, bytes]], config: ExecutorConfig, *, job
             yield next_one.result()
             places.release()
     finally:
+        stopped.set()
         stop.set()
         places.release()
         pool.shutdown(cancel_futures=True)
@@ -96,7 +97,7 @@ class _Item:
     def __init__(self, number: int, line: int, request: Request | CapyError, extra: Record) -> None:
         self.number, self.line, self.request, self.extra = number, line, request, extra
 
-    def run(self, config: ExecutorConfig, stop: threading.Event) -> Outcome:
+    def run(self, config: ExecutorConfig, stop: Cancel) -> Outcome:
         """Its result, or why there is none."""
         if isinstance(self.request, CapyError):
             return ItemFailed(self.request, self.number, self.line, str(self.extra.get("label", "")))

@@ -56,9 +56,14 @@ DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
 _CERTIFICATES = ("/etc/ssl/cert.pem", "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt")
 
 
+def is_our_key(name: str) -> bool:
+    """True for a variable that holds, or leads to, a key of ours."""
+    return bool(re.match(_OUR_KEYS, name))
+
+
 def is_dropped(name: str) -> bool:
     """True for a variable that never reaches the code, whatever the settings say."""
-    return name in _DROPPED or name.startswith(_DROPPED_PREFIXES) or bool(re.match(_OUR_KEYS, name))
+    return name in _DROPPED or name.startswith(_DROPPED_PREFIXES) or is_our_key(name)
 
 
 def child_environment(
@@ -97,7 +102,7 @@ def scrub_own_keys() -> None:
 
     libc = ctypes.CDLL(None)
     libc.getenv.restype = ctypes.c_void_p
-    for name in [name for name in os.environ if re.match(_OUR_KEYS, name)]:
+    for name in [name for name in os.environ if is_our_key(name)]:
         place = libc.getenv(os.fsencode(name))
         if place:
             ctypes.memset(place, ord("-"), len(os.fsencode(os.environ[name])))

@@ -178,7 +178,6 @@ class _Run:
         self.main = 0  # the running step
         self.status: int | None = None  # how it ended
         _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-        _prctl(_PR_SET_DUMPABLE, 0)  # the code runs as the same user: it shall not read our memory
         self.wake = _wake_on(signal.SIGCHLD, signal.SIGTERM)
         self.poll = select.poll()
         self.poll.register(self.wake, select.POLLIN)
@@ -293,6 +292,7 @@ def _settle_down(keep: set[int]) -> None:
         if fd > 2 and fd not in keep:
             with suppress(OSError):  # the one that listed them is gone
                 os.close(fd)
+    os.chdir("/")
     null = os.open(os.devnull, os.O_RDWR)
     for fd in range(3):
         os.dup2(null, fd)
@@ -302,6 +302,7 @@ def _settle_down(keep: set[int]) -> None:
     _default_signals()
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    _prctl(_PR_SET_DUMPABLE, 0)  # the code runs as the same user: it shall not read what we hold in memory
 
 
 def _default_signals() -> None:

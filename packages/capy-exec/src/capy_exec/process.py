@@ -19,7 +19,6 @@ from typing import Any, NamedTuple, Protocol
 from . import keeper
 
 _BUFFER = 1 << 20
-_CANCEL_TICK_MS = 50
 
 
 class Sink(Protocol):
@@ -29,10 +28,23 @@ class Sink(Protocol):
         """Take the next bytes; the memory is reused after the call."""
 
 
-class Cancel(Protocol):
-    """What `threading.Event` offers."""
+class Cancel:
+    """A switch that ends the runs it was given to; may be set from any thread and from a signal handler."""
 
-    def is_set(self) -> bool: ...
+    def __init__(self) -> None:
+        self._reader, self._writer = os.pipe()
+
+    def set(self) -> None:
+        """End the runs, and those that begin later. To be called once."""
+        os.write(self._writer, b"x")
+
+    def fileno(self) -> int:
+        """What to poll: readable once it is set."""
+        return self._reader
+
+    def __del__(self) -> None:
+        os.close(self._reader)
+        os.close(self._writer)
 
 
 class Command(NamedTuple):
@@ -59,8 +71,8 @@ class Ended(NamedTuple):
     """How a command ended.
 
     Args:
-        why: "exited", "timeout", "cap" (it wrote too much), "cancelled", "not_started" or "lost" (its keeper was
-            killed).
+        why: "exited", "timeout", "cap" (it wrote too much), "cancelled", "not_started", "abandoned" (its keeper was
+            told to end) or "lost" (its keeper was killed).
         step: the number of the step that ran last.
         status: its wait status (`os.WIFEXITED` and friends); None when it has none.
         errno: why it could not be started.
@@ -89,7 +101,7 @@ def run_command(
         command: what to run. Its stdin is the null device.
         stdout: gets the bytes of stdout.
         stderr: gets the bytes of stderr.
-        cancel: looked at every 50 ms; once set, the run is ended.
+        cancel: once set, the run is ended.
         meanwhile: called while the command is starting.
 
     Raises:
@@ -112,6 +124,9 @@ class _Channel:
     def __init__(self, command: Command) -> None:
         self.command = command
         self.reported = False
+        self.stopped = ""  # why the keeper was told to end the run
+        self.left = sys.maxsize if command.hard_cap is None else command.hard_cap
+        self.buffer = memoryview(bytearray(_BUFFER))
 
     def __enter__(self) -> _Channel:
         pipes = [os.pipe() for _ in range(4)]
@@ -147,49 +162,43 @@ class _Channel:
     def drain(self, stdout: Sink, stderr: Sink, cancel: Cancel | None) -> Ended:
         """Move output to the sinks until the keeper reports."""
         sinks = {self.stdout: stdout, self.stderr: stderr}
-        buffer = bytearray(_BUFFER)
-        view = memoryview(buffer)
-        left = self.command.hard_cap if self.command.hard_cap is not None else sys.maxsize
-        stopped = ""
         poll = select.poll()
-        for fd in (*sinks, self.reports):
+        for fd in (*sinks, self.reports, *([cancel.fileno()] if cancel else [])):
             poll.register(fd, select.POLLIN)
-        while True:
-            ready = [fd for fd, _ in poll.poll(_CANCEL_TICK_MS if cancel else None)]
-            for fd in ready:
-                if fd == self.reports:
-                    continue
-                size = os.readv(fd, [view[: max(1, min(left, _BUFFER))]])
-                if size == 0 or left <= 0:
+        ready: set[int] = set()
+        while self.reports not in ready:
+            ready = {fd for fd, _ in poll.poll()}
+            for fd in ready & sinks.keys():
+                if not self._move(fd, sinks[fd]):
                     poll.unregister(fd)
-                    sinks.pop(fd)
-                    if size:
-                        stopped = self._stop("cap")
-                    continue
-                left -= size
-                sinks[fd].feed(view[:size])
-            if cancel and not stopped and cancel.is_set():
-                stopped = self._stop("cancelled")
-            if self.reports in ready:
-                break
+                    del sinks[fd]
+            if cancel and cancel.fileno() in ready:
+                poll.unregister(cancel.fileno())
+                self._stop("cancelled")
         report = keeper.receive(self.reports)
         self.reported = report is not None
-        for fd, sink in sinks.items():
-            self._rest(fd, sink, buffer, left)
-        return _ended(report, stopped)
+        for fd, sink in sinks.items():  # what is still in the pipes; never wait for more
+            os.set_blocking(fd, False)
+            with suppress(BlockingIOError):
+                while self._move(fd, sink):
+                    pass
+        return _ended(report, self.stopped)
 
-    def _stop(self, why: str) -> str:
+    def _move(self, fd: int, sink: Sink) -> bool:
+        """Read once from a stream; False when it has ended or what it says is no longer wanted."""
+        size = os.readv(fd, [self.buffer[: max(1, min(self.left, _BUFFER))]])
+        if size and self.left > 0:
+            self.left -= size
+            sink.feed(self.buffer[:size])
+            return True
+        if size:
+            self._stop("cap")
+        return False
+
+    def _stop(self, why: str) -> None:
+        self.stopped = self.stopped or why
         with suppress(BrokenPipeError):
             os.write(self.commands, keeper.STOP)
-        return why
-
-    def _rest(self, fd: int, sink: Sink, buffer: bytearray, left: int) -> None:
-        """What is still in a pipe after the end of all its writers that we know of; never waits for more."""
-        os.set_blocking(fd, False)
-        with suppress(BlockingIOError):
-            while left > 0 and (size := os.readv(fd, [memoryview(buffer)[:left]])):
-                sink.feed(memoryview(buffer)[:size])
-                left -= size
 
 
 def _ended(report: dict[str, Any] | None, stopped: str) -> Ended:
@@ -266,12 +275,14 @@ def _only_one_thread() -> bool:
 
 
 def _spawn_nursery(channel: keeper.Socket) -> int:
-    """Start a fresh interpreter as the nursery, with nothing of our environment in it."""
+    """Start a fresh interpreter as the nursery, with next to nothing of our environment in it."""
     code = "import sys; sys.path.insert(0, sys.argv[1]); from capy_exec.keeper import serve; serve(int(sys.argv[2]))"
     package_folder = str(Path(__file__).parent.parent)
     argv = [sys.executable, "-I", "-S", "-c", code, package_folder, str(channel.fileno())]
     os.set_inheritable(channel.fileno(), True)
-    return os.posix_spawn(sys.executable, argv, {})
+    # An interpreter may need these to find its own libraries
+    env = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH") if name in os.environ}
+    return os.posix_spawn(sys.executable, argv, env)
 
 
 def _widen(fd: int) -> None:

@@ -14,10 +14,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from capy_core.config import ExecutorConfig
-from capy_core.errors import Unwritable
 
 from . import outcome
 from .environment import child_environment
+from .errors import NotStarted
 from .plan import Prepared, lay_out, prepare
 from .process import Cancel, Command, Ended, run_command
 from .request import Request, Result
@@ -27,6 +27,11 @@ from .stream import NOTHING, HeadTail, Live, Shown, capture, marker, show
 __all__ = ["Output", "Request", "Result", "describe", "execute", "live_output", "run_code"]
 
 _CODE_SHOWN = 2_000
+_KILLED = {
+    "cancelled": "cancelled",
+    "abandoned": "ended: the process that watched over it was told to end",
+    "lost": "ended: the process that watched over it was killed",
+}
 
 
 class Output(NamedTuple):
@@ -42,13 +47,14 @@ def run_code(
     """Run code to its end.
 
     Args:
-        cancel: an event that ends the run when it is set.
+        cancel: ends the run when it is set.
         output: passes the streams on as they come; the result then holds none of their text.
 
     Raises:
         UsageError: no such language; packages for another language than Python.
         NotFound: no runtime, folder or file.
         BadInput: the file is no regular file, or cannot be read.
+        NotStarted: the script cannot be written.
     """
     prepared = prepare(request)
     timeout = request.timeout if request.timeout is not None else config.timeout_s
@@ -79,7 +85,7 @@ def execute(
         try:
             steps, more_env = lay_out(prepared, scratch)
         except OSError as ex:
-            raise Unwritable(f"cannot write into {scratch}: {ex.strerror}", "free some space, or set TMPDIR") from ex
+            raise NotStarted(f"cannot write into {scratch}: {ex.strerror}", "free some space, or set TMPDIR") from ex
         command = Command(
             steps=steps,
             env=child_environment(config, scratch=scratch, cwd=prepared.cwd) | more_env,
@@ -115,12 +121,12 @@ def execute(
 
 def describe(prepared: Prepared, started: datetime) -> dict[str, Any]:
     """The fields of a result that are known before anything ran."""
-    from capy_core.secrets import redact
+    from capy_core.secrets import BLOCK, redact
 
     return {
         "label": prepared.request.shown_label,
         "language": prepared.language.name,
-        "code": redact(prepared.request.code[: 2 * _CODE_SHOWN])[:_CODE_SHOWN],
+        "code": redact(prepared.request.code[: _CODE_SHOWN + BLOCK])[:_CODE_SHOWN],
         "started_at": started.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         "cwd": str(prepared.cwd),
     }
@@ -161,21 +167,26 @@ def _judge(
     elif ended.why == "exited" and ended.status is not None:
         judged = outcome.judge(name, code, ended.status, stderr_is_empty=stderr_is_empty)
     elif ended.why == "timeout":
-        judged = outcome.Judged(outcome.TIMEOUT, f"timed out after {timeout:g} s")
+        judged = outcome.Judged(outcome.TIMEOUT, f"timed out after {timeout:g} s{_during(prepared, ended)}")
     elif ended.why == "cap":
         size = f"{config.hard_cap_bytes:,}"
         judged = outcome.Judged(outcome.KILLED, f"ended: it wrote more than {size} bytes (executor.hard_cap_bytes)")
     elif ended.why == "not_started":
         judged = outcome.Judged(outcome.NOT_STARTED, f"could not be started: {os.strerror(ended.errno)}")
     else:
-        reasons = {"cancelled": "cancelled", "lost": "ended: the process that watched over it was killed"}
-        judged = outcome.Judged(outcome.KILLED, reasons.get(ended.why, ended.why))
+        judged = outcome.Judged(outcome.KILLED, _KILLED[ended.why])
     notes = [judged.reason] if judged.reason else []
     if ended.leftovers:
         notes.append(f"ended what it left running: {_names(ended.leftovers)} (--background keeps a program running)")
     if ended.survivors:
         notes.append(f"could not end: {_names(ended.survivors)}")
     return outcome.Judged(judged.outcome, "; ".join(notes))
+
+
+def _during(prepared: Prepared, ended: Ended) -> str:
+    if ended.step == 0 and prepared.needs:
+        return ", while uv was providing the libraries"
+    return ", while it was compiled" if ended.step == 0 and prepared.runtime.candidate.build else ""
 
 
 def _names(names: tuple[str, ...]) -> str:

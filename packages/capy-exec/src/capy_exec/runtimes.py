@@ -111,7 +111,13 @@ _ALL = (
     ),
     Language(
         "php", (), "script.php",
-        (Candidate("php", (), ("-d", "auto_prepend_file={preludes}/file_content.php")),),
+        (
+            # errors once, on stderr
+            Candidate(
+                "php", ("-d", "display_errors=stderr", "-d", "log_errors=0"),
+                ("-d", "auto_prepend_file={preludes}/file_content.php"),
+            ),
+        ),
         "install PHP (Debian: apt install php-cli; macOS: brew install php)",
     ),
     Language(

@@ -6,6 +6,7 @@ of the gap: a secret that the gap would cut in two is still whole when it is loo
 
 from __future__ import annotations
 
+import sys
 from codecs import getincrementaldecoder
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
@@ -109,7 +110,7 @@ def show(kept: HeadTail, budget: int | None) -> Shown:
     from capy_core.secrets import redact_bytes
 
     if not kept.dropped:
-        data = redact_bytes(kept.head + kept.tail)
+        data = redact_bytes(kept.head + kept.tail if kept.tail else kept.head)
         if budget is None or len(data) <= budget:
             return _whole(data)
         cut = cut_middle(data, budget, head_share=HEAD_SHARE)
@@ -135,38 +136,54 @@ class Live:
 
     def __init__(self, write: Callable[[bytes], object], budget: int | None, marker: Callable[[int, int], str]) -> None:
         self._write, self._marker = write, marker
-        self._room = None if budget is None else int(budget * HEAD_SHARE)
-        self._tail_size = 0 if budget is None else budget - int(budget * HEAD_SHARE)
-        self._rest = HeadTail(0, self._tail_size)
+        self._for_head = sys.maxsize if budget is None else int(budget * HEAD_SHARE)
+        self._for_tail = 0 if budget is None else budget - self._for_head
         self._decoder = getincrementaldecoder("utf-8")("surrogateescape")
         self._redactor: StreamRedactor | None = None
+        self._head = HeadTail(0)  # counts what was passed on
+        self._over = bytearray()  # redacted, but beyond the head
+        self._raw = HeadTail(0, self._for_tail + _MARGIN if budget is not None else 0)
+        self._head_is_over = False
         self._at_line_start = True
-        self.total = 0
-        """Bytes fed."""
+        self.cut = False
+        """True when something was left out."""
 
     @property
-    def cut(self) -> bool:
-        """True when something was left out."""
-        return bool(self._rest.dropped)
+    def total(self) -> int:
+        """Bytes fed."""
+        return self._raw.total
 
     def feed(self, data: memoryview) -> None:
         """Take the next bytes."""
-        self.total += len(data)
+        self._raw.feed(data)
+        if self._head_is_over:
+            return
         self._pass(self._redact().feed(self._decoder.decode(data)))
+        # From here on the tail is redacted by itself: only the end of the stream tells what belongs to it
+        if self._over and self.total > self._for_head + 2 * _MARGIN + self._for_tail:
+            self._head_is_over, self._redactor = True, None
+            self._over.clear()
 
     def finish(self) -> None:
         """Pass on what was held back. To be called once, at the end."""
-        if not self.total:
+        if self._head_is_over:
+            from capy_core.secrets import redact_bytes
+
+            rest = redact_bytes(self._raw.tail)
+        elif self._redactor:
+            self._pass(self._redactor.feed(self._decoder.decode(b"", True)) + self._redactor.finish())
+            rest = bytes(self._over)
+        else:
             return
-        self._pass(self._redact().feed(self._decoder.decode(b"", True)) + self._redact().finish())
-        rest, missing = self._rest.tail, self._rest.dropped
-        if missing:
-            cut = cut_tail(rest, self._tail_size - 1)
-            lines = self._rest.newlines - cut.tail.count(b"\n")
+        if self._head_is_over or len(rest) > self._for_tail:
+            self.cut = True
+            rest = cut_tail(rest, self._for_tail).tail
+            missing = self.total - self._head.total - len(rest)
+            lines = self._raw.newlines - self._head.newlines - rest.count(b"\n")
             start = "" if self._at_line_start else "\n"
-            self._write(f"{start}{self._marker(missing + cut.cut_bytes, max(1, lines))}\n".encode())
-            rest = cut.tail
-        self._write(rest)
+            self._write(f"{start}{self._marker(max(1, missing), max(1, lines))}\n".encode())
+        if rest:
+            self._write(rest)
 
     def _redact(self) -> StreamRedactor:
         if self._redactor is None:
@@ -176,15 +193,13 @@ class Live:
         return self._redactor
 
     def _pass(self, text: str) -> None:
+        """Write what still belongs to the head, keep the rest."""
         data = text.encode("utf-8", "surrogateescape")
-        if not data:
-            return
-        head = data
-        if self._room is not None:
-            head = cut_head(data, self._room).head if len(data) > self._room else data
-            self._rest.feed(memoryview(data)[len(head) :])
-            self._room = self._room - len(head) if len(head) == len(data) else 0
+        room = 0 if self._over else self._for_head - self._head.total
+        head = data if len(data) <= room else cut_head(data, room).head
+        self._over += data[len(head) :]
         if head:
+            self._head.feed(memoryview(head))
             self._at_line_start = head.endswith(b"\n")
             self._write(head)
 

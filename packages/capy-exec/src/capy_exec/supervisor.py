@@ -13,22 +13,15 @@ import signal
 import sys
 from datetime import datetime
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from capy_core import records
 from capy_core.atomic import write_file
 from capy_core.config import ExecutorConfig
 
-from . import outcome
 from .plan import Prepared
+from .process import Cancel
 from .run import execute, live_output
-
-_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-
-
-class Stopped(BaseException):
-    """We were told to end the job."""
 
 
 class Log:
@@ -59,9 +52,11 @@ def main() -> None:
     prepared, config, described, folder = pickle.load(sys.stdin.buffer)
     if os.fork():
         os._exit(0)  # the host waits for this half only
-    for number in _SIGNALS:
-        signal.signal(number, _stop)
+    stop = Cancel()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: stop.set())
     os.umask(0o077)
+    os.chdir("/")
     started = datetime.fromisoformat(described["started_at"])
     log_file: Path = folder / f"{started:%Y%m%dT%H%M%S}-{os.getpid()}.log"
     log = Log(log_file, config.hard_cap_bytes)
@@ -73,29 +68,20 @@ def main() -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(null, fd)
-    _note(job | _run(prepared, config, log))
+    _note(job | _run(prepared, config, log, stop))
 
 
-def _run(prepared: Prepared, config: ExecutorConfig, log: Log) -> dict[str, Any]:
+def _run(prepared: Prepared, config: ExecutorConfig, log: Log, stop: Cancel) -> dict[str, Any]:
     """See the job through; returns how it ended."""
     output = live_output(log.write, log.write, None, prepared.request.shown_label)
-    try:
-        result = execute(prepared, config, timeout=prepared.request.timeout, hard_cap=None, output=output).record()
-    except Stopped:
-        for number in _SIGNALS:
-            signal.signal(number, signal.SIG_IGN)
-        output.stdout.finish()
-        output.stderr.finish()
-        return {"outcome": outcome.KILLED, "reason": "ended on request", "exit_code": None, "signal": None}
+    result = execute(
+        prepared, config, timeout=prepared.request.timeout, hard_cap=None, cancel=stop, output=output
+    ).record()
     return {name: result[name] for name in ("outcome", "reason", "exit_code", "signal", "duration_ms")}
 
 
 def _note(job: dict[str, Any]) -> None:
     write_file(Path(job["log"]).with_suffix(".json"), records.dumps(job), mode=0o600)
-
-
-def _stop(_number: int, _frame: FrameType | None) -> None:
-    raise Stopped
 
 
 if __name__ == "__main__":

@@ -70,6 +70,8 @@ def _open(source: Path) -> BinaryIO:
 def _block(record: dict[str, Any]) -> str:
     said = record["reason"] or record["outcome"]
     head = f"== {record['label']} ({said}, {record['duration_ms']} ms)"
-    if sys.stdout.isatty():
+    from .settings import coloured
+
+    if coloured(sys.stdout):
         head = click.style(head, bold=True)
     return "\n".join(part.rstrip("\n") for part in (head, record["stdout"], record["stderr"]) if part)

@@ -105,7 +105,7 @@ def _run(
     budget = config.max_output_bytes if max_output is None else max_output or None
     output = live_output(write_stdout, _write_stderr, budget, request.shown_label)
     result = run_code(request, config, output=output)
-    _summarise(result.outcome, result.reason)
+    _summarise(result.succeeded, [result.reason, "output was cut" if output.stdout.cut or output.stderr.cut else ""])
     return result.succeeded
 
 
@@ -133,13 +133,12 @@ def _write_stderr(data: bytes) -> None:
         pass
 
 
-def _summarise(outcome: str, reason: str) -> None:
+def _summarise(succeeded: bool, notes: list[str]) -> None:
     """One line for people, when there is something to say."""
-    from .. import outcome as words
+    from .settings import coloured
 
-    if reason:
-        colour = "yellow" if outcome in words.SUCCESSES else "red"
-        line = f"capy-exec: {reason}"
-        _write_stderr(
-            (click.style(line, fg=colour) if sys.stderr.isatty() else line).encode("utf-8", "replace") + b"\n"
-        )
+    if any(notes):
+        line = "capy-exec: " + "; ".join(filter(None, notes))
+        if coloured(sys.stderr):
+            line = click.style(line, fg="yellow" if succeeded else "red")
+        _write_stderr(line.encode("utf-8", "replace") + b"\n")
