@@ -11,7 +11,7 @@ from capy_core.keys import Key
 from capy_store import freshness, queries
 from capy_store.documents import Document
 from capy_store.freshness import file_state
-from capy_store.indexing import Origin
+from capy_store.origin import Origin
 from capy_store.store import Store
 
 

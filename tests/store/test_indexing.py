@@ -13,9 +13,9 @@ import pytest
 from capy_core.config import StoreConfig
 from capy_core.errors import BadInput, TooLarge
 from capy_core.keys import Key
-from capy_store import indexing, queries, staging
+from capy_store import queries, raw, staging, writing
 from capy_store.documents import Chunk, Document, Part
-from capy_store.indexing import Origin
+from capy_store.origin import Origin
 from capy_store.store import Store
 
 KEY = Key("x'" + "5a" * 32 + "'")
@@ -121,7 +121,7 @@ def test_secrets_reach_neither_text_nor_titles_nor_labels_nor_facts(store: Store
 
 
 def test_a_secret_across_two_blocks_of_a_stream_is_redacted(store: Store) -> None:
-    text = "x" * (indexing.BLOCK - 10) + f"\ntoken={SECRET}\n" + lines(1000)
+    text = "x" * (raw.BLOCK - 10) + f"\ntoken={SECRET}\n" + lines(1000)
     result = store.index_stream(Origin("log"), io.BytesIO(text.encode()))
     assert result.redactions == 1
     assert SECRET not in stored(store, "log")
@@ -185,7 +185,7 @@ def test_blank_text_does_not_take_the_place_of_a_durable_one(store: Store) -> No
     assert store.index(Document("profile", "", kind="ephemeral")).status == "replaced"  # output may well be empty
 
 
-@pytest.mark.parametrize("size", [indexing.SMALL - 1000, indexing.SMALL + 1000, 5_000_000])
+@pytest.mark.parametrize("size", [writing.SMALL - 1000, writing.SMALL + 1000, 5_000_000])
 def test_long_texts_come_back_whole_by_every_way_in(store: Store, size: int) -> None:
     text = lines(size // 55)
     assert store.index(Document("a", text)).status == "indexed"
@@ -207,7 +207,7 @@ def test_long_texts_come_back_whole_by_every_way_in(store: Store, size: int) -> 
 
 def test_a_large_text_that_is_the_same_again_is_unchanged(store: Store) -> None:
     data = lines(300_000).encode()
-    assert len(data) > indexing.PIPE_BUFFER
+    assert len(data) > raw.PIPE_BUFFER
     first = store.index_stream(Origin("log"), io.BytesIO(data))
     with subprocess.Popen(["cat", "/dev/stdin"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdin is not None and child.stdout is not None

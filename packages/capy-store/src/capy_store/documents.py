@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 KINDS = ("durable", "ephemeral", "session")
 CONTENT_TYPES = ("markdown", "json", "output", "text", "code", "transcript")
 
 
-@dataclass(frozen=True)
-class Chunk:
+class Chunk(NamedTuple):
     """A piece of a document: whole lines where possible, verbatim.
 
     Args:
@@ -28,8 +27,7 @@ class Chunk:
     is_code: bool = False
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """One of several texts under a label, such as a command's stdout and stderr. `content_type` "" means detect it."""
 
     title: str

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from stat import S_ISREG
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .indexing import Origin
+    from .origin import Origin
     from .queries import SourceRow
 
 _HASHED = 1 << 20  # a doubtful file up to this size is read and compared
@@ -22,8 +21,7 @@ def with_file(origin: Origin, path: Path, descriptor: int) -> Origin:
     facts = os.fstat(descriptor)
     if not S_ISREG(facts.st_mode):
         return origin
-    return replace(
-        origin,
+    return origin._replace(
         path=str(path),
         file_size=facts.st_size,
         file_mtime_ns=facts.st_mtime_ns,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .documents import Chunk
 from .intake import cleaned, whole_lines
@@ -13,12 +12,10 @@ from .intake import cleaned, whole_lines
 if TYPE_CHECKING:
     from .rows import Slice
 
-BLOCK = 1 << 20  # characters or bytes that are in work at a time
 SLICE = 1 << 16  # characters that are packed and written at a time
 
 
-@dataclass(frozen=True)
-class TextPart:
+class TextPart(NamedTuple):
     """A text under a title: the whole document, or one stream of a command. `content_type` "" means detect it."""
 
     title: str
@@ -98,7 +95,7 @@ class Reading:
         for chunk in chunks:
             body, count = redact_counted(chunk.body)
             self.redactions += count
-            clean = replace(chunk, title=redact(chunk.title), body=body)
+            clean = chunk._replace(title=redact(chunk.title), body=body)
             self._hash.update(clean.title.encode() + b"\0")
             self._count(body)
             yield from given([clean])

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from capy_core.database import Connection
 
@@ -45,8 +44,10 @@ SELECT :first + {TRIGRAM_GROUP} * key, CAST(substr(:text, value ->> 0, value ->>
 """
 
 
-@dataclass(frozen=True)
-class SourceRow:
+PRUNED_AT = "pruned_at"  # in `state`
+
+
+class SourceRow(NamedTuple):
     """One row of `sources`; times are UTC seconds."""
 
     id: int
@@ -76,8 +77,7 @@ class SourceRow:
     meta: str
 
 
-@dataclass(frozen=True)
-class ChunkRow:
+class ChunkRow(NamedTuple):
     """One row of `chunks`; `body` is compressed."""
 
     id: int
@@ -166,6 +166,11 @@ def state(db: Connection, name: str) -> int:
 
 def set_state(db: Connection, name: str, value: int) -> None:
     db.execute("INSERT INTO state VALUES(?, ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value", (name, value))
+
+
+def prune_is_due(db: Connection, now: float) -> bool:
+    """True when expired sources were last looked for more than an hour ago, or by a clock that was ahead."""
+    return not 0 <= now - state(db, PRUNED_AT) < 3600
 
 
 def merge_fts(db: Connection) -> None:

@@ -30,7 +30,6 @@ HALF_LIFE_DAYS = 30
 TIERS = ((0.7, "hot"), (0.4, "warm"), (0.15, "cold"))
 _EVICTABLE = 0.15
 _KEPT_USES = 0.5
-_PRUNE_EVERY_S = 3600
 _FREE_SHARE = 0.2  # of a file's pages; above it a cleanup gives them back to the disk
 
 
@@ -151,13 +150,13 @@ def prune(db: Connection, config: StoreConfig, *, now: float | None = None, wait
         Busy: another process held the database for `wait_s` seconds.
     """
     now = time.time() if now is None else now
-    last = queries.state(db, "pruned_at")
-    if now - last < _PRUNE_EVERY_S and last <= now:
+    last = queries.state(db, queries.PRUNED_AT)
+    if not queries.prune_is_due(db, now):
         return 0
     with write(db, wait_s=wait_s):
-        if queries.state(db, "pruned_at") != last:  # another process is at it
+        if queries.state(db, queries.PRUNED_AT) != last:  # another process is at it
             return 0
-        queries.set_state(db, "pruned_at", int(now))
+        queries.set_state(db, queries.PRUNED_AT, int(now))
         staging.sweep(db)
     expired = [_eviction(row, "ttl", config, now) for row in queries.all_sources(db) if _expired(row, config, now)]
     return sum(_evict(db, eviction) for eviction in expired)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .documents import Chunk
 from .schema import TRIGRAM_GROUP
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
 ZSTD_LEVEL = 3
 
 
-@dataclass(frozen=True)
-class Texts:
+class Texts(NamedTuple):
     """What the full-text indexes get of some chunks: see queries.INSERT_FTS and INSERT_TRIGRAM."""
 
     places: str
@@ -28,15 +26,14 @@ class Texts:
     text: bytes
 
 
-@dataclass(frozen=True)
-class Slice:
+class Slice(NamedTuple):
     """Some chunks of a source, ready to be written: see queries.INSERT_CHUNKS."""
 
     rows: str
     bodies: bytes
     texts: Texts
-    count: int
-    code_count: int
+    chunks: int
+    code_chunks: int
 
 
 def pack(chunks: list[Chunk]) -> Slice:
@@ -55,8 +52,8 @@ def pack(chunks: list[Chunk]) -> Slice:
         rows=orjson.dumps(rows).decode(),
         bodies=b"".join(bodies),
         texts=index_texts((chunk.title, chunk.body) for chunk in chunks),
-        count=len(chunks),
-        code_count=sum(chunk.is_code for chunk in chunks),
+        chunks=len(chunks),
+        code_chunks=sum(chunk.is_code for chunk in chunks),
     )
 
 

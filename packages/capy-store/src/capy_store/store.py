@@ -20,7 +20,8 @@ from .migrations import MIGRATIONS
 
 if TYPE_CHECKING:
     from .documents import SearchResult
-    from .indexing import Indexer, Origin
+    from .indexing import Indexer
+    from .origin import Origin
     from .retention import Cleanup
 
 
@@ -157,6 +158,8 @@ class Store:
 
     def _prune(self) -> None:
         """Remove what is past its time, if that was not done within the hour; another time when the store is busy."""
+        if not queries.prune_is_due(self.db, time.time()):
+            return
         from .retention import prune
 
         try:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from capy_core.errors import BadInput, NotFound
@@ -74,7 +73,7 @@ def _record(db: Connection, row: SourceRow) -> Record:
         "path": row.path,
         "url": row.url,
         "meta": json.loads(row.meta),
-        "chunks": [{**asdict(chunk), "content": chunk.body} for chunk in chunks],
+        "chunks": [{**chunk._asdict(), "content": chunk.body} for chunk in chunks],
         "store": {
             **{name: timestamp(getattr(row, name)) for name in _TIMES},
             **{name: getattr(row, name).hex() for name in _HASHES},

@@ -22,7 +22,7 @@ from .opening import open_store, place
 from .wording import plural, size
 
 if TYPE_CHECKING:
-    from ..indexing import Origin
+    from ..origin import Origin
     from ..store import Store
 
 # fields of a record that are not handed on
@@ -40,7 +40,7 @@ class _Choices:
     title: str | None
 
     def origin(self, label: str) -> Origin:
-        from ..indexing import Origin
+        from ..origin import Origin
 
         return Origin(label, self.kind or "durable", self.content_type or "", self.title or "")
 
