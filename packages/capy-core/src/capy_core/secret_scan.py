@@ -156,32 +156,38 @@ def _private(view: View, start: int, end: int, final: bool, progress: Progress) 
 _WORD = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 _IN_RUN = bytes(b"w"[0] if byte in _WORD else b" "[0] for byte in range(256))
 _A_RUN = b"w" * RUN
+_LONGEST_START = 28
 
 
 def _tokens(view: View, start: int, end: int, resume: list[int]) -> Iterator[Span]:
-    exact, runs, search = view.exact, view.exact.translate(_IN_RUN), rules().token_start.search
+    runs, find_cue = view.exact.translate(_IN_RUN), rules().token_cue.search
     run = runs.find(_A_RUN, max(0, start - RUN + 1))
     while 0 <= run < end + RUN:
         stop = runs.find(b" ", run + RUN)
         stop = len(runs) if stop < 0 else stop
-        at, last = max(start, run - 12, resume[-1]), min(stop, end)
-        while at < last and (anchor := search(exact, at, stop + 1)) and anchor.start() < last:
-            at = anchor.start()
-            token = _token(view, at)
+        at, last = max(start, run - _LONGEST_START, resume[-1]), min(stop, end)
+        while at < last and (cue := find_cue(view.exact, at, stop + 1)):
+            token = _token(view, at, last, cue.end())
             if token:
                 yield *token, MARKER
                 resume[-1] = at = token[1]
             else:
-                at += 1
+                at = cue.start() + 1
         run = runs.find(_A_RUN, stop)
 
 
-def _token(view: View, at: int) -> tuple[int, int] | None:
-    kind = rules().token_kinds.match(view.exact, at)
-    token = compiled(rules().token_sources[(kind.lastindex or 1) - 1]).match(view.exact, at) if kind else None
-    if not token or view.beside_marker(*token.span()):
-        return None
-    return token.span(token.lastindex or 0)
+def _token(view: View, first: int, last: int, end: int) -> tuple[int, int] | None:
+    """The token that starts in [first, last), with a start that ends at `end`."""
+    known, exact = rules(), view.exact
+    starts = [*known.token_starts.get(exact[end - 3 : end], ()), *known.token_starts.get(exact[end - 2 : end], ())]
+    places = [(end - len(start), kind) for start, kind in starts if exact.startswith(start, end - len(start))]
+    for pattern, kind in known.token_likes if not starts else ():
+        like = compiled(pattern).search(exact, max(first, end - _LONGEST_START), end)
+        places += [(like.start(), kind)] if like else []
+    for at, kind in places:
+        if first <= at < last and (token := compiled(known.tokens[kind]).match(exact, at)):
+            return None if view.beside_marker(*token.span()) else token.span(token.lastindex or 0)
+    return None
 
 
 # --- phrases
@@ -189,9 +195,10 @@ def _token(view: View, at: int) -> tuple[int, int] | None:
 
 def _phrases(view: View, start: int, end: int, resume: list[int]) -> Iterator[Span]:
     for index, rule in enumerate(rules().phrases):
-        if view.lower.find(rule.anchor, start, end + len(rule.anchor)) < 0:
+        first_at = view.lower.find(rule.anchor, start, end + len(rule.anchor))
+        if first_at < 0:
             continue
-        for match in compiled(rule.pattern).finditer(view.lower, start, min(len(view.lower), end + LOOKAHEAD)):
+        for match in compiled(rule.pattern).finditer(view.lower, first_at, min(len(view.lower), end + LOOKAHEAD)):
             if match.start() >= end:
                 break
             first, last = match.span(match.lastindex or 0)
@@ -251,9 +258,10 @@ class _Value(NamedTuple):
 def _names(view: View, start: int, end: int, resume: list[int]) -> Iterator[Span]:
     starts_harmless = rules().harmless_start.match
     for index, rule in enumerate(rules().names, len(rules().phrases)):
-        if view.lower.find(rule.anchor, start, end + len(rule.anchor)) < 0:
+        first_at = view.lower.find(rule.anchor, start, end + len(rule.anchor))
+        if first_at < 0:
             continue
-        for match in compiled(rule.pattern).finditer(view.lower, start, min(len(view.lower), end + 512)):
+        for match in compiled(rule.pattern).finditer(view.lower, first_at, min(len(view.lower), end + 512)):
             if match.start() >= end:
                 break
             if match.start() < resume[index] or starts_harmless(view.text, match.end()):
