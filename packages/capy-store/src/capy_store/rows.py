@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,8 +10,6 @@ from .documents import Chunk
 from .schema import TRIGRAM_GROUP
 
 if TYPE_CHECKING:
-    import zstandard
-
     from .queries import ChunkRow
 
 ZSTD_LEVEL = 3
@@ -39,8 +36,9 @@ class Slice(NamedTuple):
 def pack(chunks: list[Chunk]) -> Slice:
     """Compress the bodies and make the columns of the full-text indexes."""
     import orjson
+    import zstandard
 
-    compress = _compressor().compress
+    compress = zstandard.ZstdCompressor(level=ZSTD_LEVEL).compress  # a compressor is for one thread
     rows, bodies = [], []
     at = 1
     for chunk in chunks:
@@ -108,10 +106,3 @@ def unpack(body: bytes) -> str:
 def chunk_of(row: ChunkRow) -> Chunk:
     """A stored chunk with its text."""
     return Chunk(row.title, unpack(row.body), row.line_start, row.line_end, bool(row.is_code))
-
-
-@lru_cache(1)
-def _compressor() -> zstandard.ZstdCompressor:
-    import zstandard
-
-    return zstandard.ZstdCompressor(level=ZSTD_LEVEL)
