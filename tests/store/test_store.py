@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from capy_core.config import StoreConfig
+from capy_core.database import write
 from capy_core.errors import NotFound, TooNew, WrongKey
 from capy_core.keys import Key
 from capy_store.documents import Document
@@ -118,6 +119,28 @@ def test_substrings_are_found_in_every_chunk_of_a_group(store: Store) -> None:
     store.index(Document("log", "".join(lines), content_type="output"))
     for mark in ("xqalphaq", "xqbetaq", "xqgammaq", "xqdeltaq"):
         assert any(mark in hit.content for hit in store.search(mark).hits), mark
+
+
+def test_an_answer_counts_one_use_of_each_source_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "kb.db"
+    with Store.open(path, KEY) as store:
+        store.index(Document("a", "zebra stripes\n" * 900))
+        store.index(Document("b", "giraffe\n"))
+        assert len({hit.source_id for hit in store.search("zebra").hits}) == 1
+        store.search("zebra")
+        assert {record["label"]: record["uses"] for record in store.sources()} == {"a": 2, "b": 0}
+    with Store.open(path, KEY, readonly=True) as store:
+        assert store.search("zebra").hits
+        assert {record["label"]: record["uses"] for record in store.sources()} == {"a": 2, "b": 0}
+
+
+def test_an_answer_does_not_wait_for_a_writer(tmp_path: Path) -> None:
+    path = tmp_path / "kb.db"
+    with Store.open(path, KEY) as store, Store.open(path, KEY) as writer:
+        store.index(Document("a", "zebra\n"))
+        with write(writer.db):
+            assert store.search("zebra").hits
+        assert [record["uses"] for record in store.sources()] == [0]
 
 
 def test_settings_have_defaults(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 class Store:
     """An open knowledge base. Use it as a context manager, from one thread at a time."""
 
-    def __init__(self, db: Connection, path: Path, config: StoreConfig) -> None:
-        self.db, self.path, self.config = db, path, config
+    def __init__(self, db: Connection, path: Path, config: StoreConfig, *, readonly: bool = False) -> None:
+        self.db, self.path, self.config, self.readonly = db, path, config, readonly
 
     @classmethod
     def open(
@@ -55,6 +56,7 @@ class Store:
             open_database(path, key, MIGRATIONS, create=create, readonly=readonly, warn=warn),
             path,
             config or StoreConfig(),
+            readonly=readonly,
         )
         if store.config.auto_prune and not readonly:
             store._prune()
@@ -81,10 +83,13 @@ class Store:
         return self._indexer().index_stream(origin, stream)
 
     def search(self, query: str, **filters: Any) -> SearchResult:
-        """Search; see `search.answer.answer`."""
+        """Search; see `search.answer.answer`. Each source in the hits counts one use, unless the store is readonly."""
         from .search.answer import answer
 
-        return answer(self.db, query, **filters)
+        result = answer(self.db, query, **filters)
+        if result.hits and not self.readonly:
+            self._note_uses({hit.source_id for hit in result.hits})
+        return result
 
     def sources(self, *, prefix: str = "", kind: str = "", stale: bool = False) -> Iterator[Record]:
         """A capy.source/1 record for each source; see `overview.sources`."""
@@ -155,6 +160,13 @@ class Store:
     def checkpoint(self) -> bool:
         """Fold the write-ahead log into the file; True when another process kept it from being emptied."""
         return checkpoint(self.db)
+
+    def _note_uses(self, source_ids: set[int]) -> None:
+        """Count a use of these sources; an answer never waits for that."""
+        from .retention import note_uses
+
+        with suppress(Busy), write(self.db, wait_s=0.05):
+            note_uses(self.db, source_ids)
 
     def _prune(self) -> None:
         """Remove what is past its time, if that was not done within the hour; another time when the store is busy."""
