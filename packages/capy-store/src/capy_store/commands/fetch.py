@@ -61,7 +61,7 @@ def fetch(
     app: App = ctx.obj
     if label is not None and len(urls) > 1:
         raise UsageError("--label names one source, and there are several URLs", "leave it out, or give one URL")
-    config = place(app).config.fetch
+    config = place(app, warn=lambda *_: None).config.fetch  # `open_store` warns
     failures = 0
     with open_store(app, create=True) as store:
         for url in urls:
