@@ -156,7 +156,7 @@ def test_text_comes_while_the_code_runs(project: Path, mark: str) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdout
         assert process.stdout.readline() == b"first\n"
-        assert processes_with(mark)
+        assert wait_until(lambda: processes_with(mark))
         process.send_signal(signal.SIGINT)
 
 

@@ -14,9 +14,12 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from . import keeper
+
+if TYPE_CHECKING:
+    from subprocess import Popen
 
 _BUFFER = 1 << 20
 
@@ -236,6 +239,7 @@ class _Nursery:
 
     def _start(self) -> None:
         self.socket, theirs = keeper.socket_pair()
+        self._process: Popen[bytes] | None = None
         # Forking ourselves costs a tenth of a new interpreter, but each run forks twice more, and forks of a small
         # process are cheaper. And it is safe only without other threads, native ones included.
         if not self._many_runs and _only_one_thread():
@@ -243,13 +247,18 @@ class _Nursery:
             if self.pid == 0:
                 keeper.serve(theirs.detach())
         else:
-            self.pid = _spawn_nursery(theirs)
+            self._process = _spawn_nursery(theirs.fileno())
+            self.pid = self._process.pid
         theirs.close()
 
     def close(self) -> None:
         """Let it end and collect it; a forked copy of the host leaves it alone."""
         self.socket.close()
-        if self.host == os.getpid():
+        if self.host != os.getpid():
+            return
+        if self._process:
+            self._process.wait()
+        else:
             with suppress(ChildProcessError):
                 os.waitpid(self.pid, 0)
 
@@ -274,15 +283,15 @@ def _only_one_thread() -> bool:
         return False
 
 
-def _spawn_nursery(channel: keeper.Socket) -> int:
+def _spawn_nursery(channel: int) -> Popen[bytes]:
     """Start a fresh interpreter as the nursery, with next to nothing of our environment in it."""
+    from subprocess import Popen
+
     code = "import sys; sys.path.insert(0, sys.argv[1]); from capy_exec.keeper import serve; serve(int(sys.argv[2]))"
-    package_folder = str(Path(__file__).parent.parent)
-    argv = [sys.executable, "-I", "-S", "-c", code, package_folder, str(channel.fileno())]
-    os.set_inheritable(channel.fileno(), True)
+    argv = [sys.executable, "-I", "-S", "-c", code, str(Path(__file__).parent.parent), str(channel)]
     # An interpreter may need these to find its own libraries
     env = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH") if name in os.environ}
-    return os.posix_spawn(sys.executable, argv, env)
+    return Popen(argv, env=env, pass_fds=[channel])
 
 
 def _widen(fd: int) -> None:
