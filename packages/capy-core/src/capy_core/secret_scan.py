@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from .secret_rules import QUOTE, Name, compiled, rules
-from .secret_values import LONG, handed_on, is_mixed, is_secret
+from .secret_values import LONG, handed_on, is_mixed, is_secret, is_word
 
 MARKER = "[REDACTED_SECRET]"
 PRIVATE_MARKER = "[REDACTED]"
@@ -285,7 +285,7 @@ def _named_value(view: View, rule: Name, match: re.Match[bytes]) -> _Value | Non
     value = _quoted_value(view, match.end()) or _bare_value(view, place, rule.judge, loose, match.end())
     if not value or not _separated(view, place, value) or view.beside_marker(place.start, value.end):
         return None
-    if place.name.endswith(b"pass") and value.text.isdigit():  # so many tests passed
+    if _says_its_name(place, value):
         return None
     return value if is_secret(rule.judge, value.text, value.sure, value.quoted, loose) else None
 
@@ -340,8 +340,7 @@ def _bare_value(view: View, place: _Place, judge: str, loose: bool, at: int) -> 
         or place.sep == b">"
         or len(text) > LONG
         or (not place.spaced and compiled(_NEXT_PAIR).match(view.exact, end) is not None)
-        # in a YAML file
-        or (judge == "password" and alone and place.sep == b":" and text.islower() and len(text) > 3 and text.isalpha())
+        or (judge == "password" and alone and place.sep == b":" and is_word(text) and not handed_on(text))  # YAML
     )
     return _Value(start, end, text, quoted=False, sure=sure)
 
@@ -349,7 +348,9 @@ def _bare_value(view: View, place: _Place, judge: str, loose: bool, at: int) -> 
 def _separated(view: View, place: _Place, value: _Value) -> bool:
     """False when what stands between name and text does not make the text the name's value."""
     if place.sep == b">":
-        return place.left == b"<"
+        return place.left == b"<" and view.exact.startswith(b"</", value.end)
+    if place.left == b":" and view.exact.startswith(b"::", place.start - 2):  # the name of a type
+        return False
     if place.sep.startswith(b"is"):
         return not value.quoted and value.text.isalnum() and is_mixed(value.text)
     if place.sep or place.prefix.startswith(b"--"):
@@ -357,3 +358,15 @@ def _separated(view: View, place: _Place, value: _Value) -> bool:
     if value.quoted:
         return place.upper and value.sure
     return compiled(_LOGIN).search(view.lower, max(0, place.start - 120), place.start) is not None
+
+
+def _says_its_name(place: _Place, value: _Value) -> bool:
+    """`session_auth=session_auth`, `PrivateKey = testPrivateKey`, `pass=12`: handed on, or a count."""
+    if place.name.endswith(b"pass") and value.text.isdigit():
+        return True
+    said, name = _letters(value.text.lower()), _letters(place.name.rpartition(b".")[2].decode("latin-1"))
+    return said == name or (not value.quoted and said.endswith(name))
+
+
+def _letters(word: str) -> str:
+    return word.replace("_", "").replace("-", "").replace(".", "")

@@ -47,6 +47,11 @@ def is_mixed(word: str) -> bool:
     return any(map(str.isdigit, word)) and any(map(str.isalpha, word))
 
 
+def is_word(value: str) -> bool:
+    """True for `swordfish` and `sword-fish`; a type would not be in small letters."""
+    return len(value) > 3 and value.islower() and value.replace("-", "").replace("_", "").isalpha()
+
+
 def handed_on(value: str) -> bool:
     """True for a variable handed on: `password=db_pass`, `password=settings.x`."""
     return _HANDED_ON.search(value) is not None
@@ -66,7 +71,7 @@ def _is_like_a_password(value: str) -> bool:
         return len(value) >= 4
     if _IDENTIFIER.fullmatch(value):
         return is_mixed(value) and len(value) >= 5 and "." not in value
-    return True
+    return any(map(str.isdigit, value)) or not _SYMBOLS.isdisjoint(value)
 
 
 def _is_setting(value: str) -> bool:
@@ -93,7 +98,7 @@ def _is_random(value: str) -> bool:
 def _is_wordy(piece: str) -> bool:
     """True for words and camel case with a number of up to four digits; False for what has many changes of case."""
     humps = _HUMPS.findall(piece)
-    if not humps:
+    if not humps or len(piece) <= 3:
         return True
     numbers = [hump for hump in humps if hump.isdigit()]
     if len(numbers) > 1 and len(piece) >= 8:
