@@ -110,6 +110,8 @@ def test_hard_text_takes_time_in_proportion_to_its_length(kind: str) -> None:
         ", ",
         "<!--",
         "##[group]",
+        "# a\n```\nx\n```\n",
+        "| a |\n|---|\n\ntext\n",
     ):
         text = shape * (400_000 // len(shape))
         assert sum(len(chunk.body) for chunk in chunker(kind, "t", text).feed(text)) == len(text)

@@ -49,7 +49,7 @@ def test_underlined_headings_count() -> None:
     assert titles(text) == ["Title", "Title > Part"]
 
 
-@pytest.mark.parametrize("above", ["", "- item", "| a | b |", "> quote", "    code", "# Head"])
+@pytest.mark.parametrize("above", ["", "- item", "| a | b |", "> quote", "    code", "# Head", "```\nx\n```"])
 def test_a_row_of_dashes_under_anything_but_a_paragraph_is_no_heading(above: str) -> None:
     assert titles(f"# Top\n{above}\n---\n{LONG}") in (["Top"], ["Top", "Head"])
 

@@ -23,7 +23,7 @@ _NAMES = {name: rank for rank, name in enumerate(("name", "title", "label", "slu
 # A member with its scalar value and comma, a key alone, another string, a bracket, a comma. Numbers and blanks are
 # skipped. A comma or closing bracket takes the end of its line with it. A string ends on its line, so that a lost
 # quote spoils no more than that. Possessive: no backtracking.
-_STRING = r'(?:[^"\\\n]++|\\.)*+'
+_STRING = r'[^"\\\n]*+(?:\\.[^"\\\n]*+)*+'
 _TOKEN = re.compile(
     rf'"({_STRING})"\s*+:\s*+(?:(?:"({_STRING})"|([\w.+-]+))(\s*+,[ \t]*+\n?)?)?'
     rf'|"{_STRING}"|([\[{{])|([\]}}](?:[ \t]*+\n)?+)|(,[ \t]*+\n?)|("{_STRING}\Z)',
@@ -32,6 +32,9 @@ _TOKEN = re.compile(
 # its groups; a match's lastindex says what it is
 _KEY, _TEXT, _PLAIN, _MEMBER_COMMA, _OPEN, _CLOSE, _COMMA, _CUT_STRING = range(1, 9)
 _REST_OF_STRING = re.compile(rf'{_STRING}"', re.DOTALL)
+
+
+_NO_NAMES: list[str] = []  # shared, never filled: most containers hold no others
 
 
 class _Frame:
@@ -46,7 +49,7 @@ class _Frame:
         self.index: int = 0
         self.key: str = ""
         self.name, self.rank = "", 99
-        self.names: list[str] = []  # of the containers in it that closed since the last slice at this level
+        self.names: list[str] = _NO_NAMES  # of the containers in it that closed since the last slice at this level
 
     def identify(self, value: str) -> None:
         """A scalar member that may name this container."""
@@ -85,44 +88,44 @@ class Json:
                 yield self._slice(block[start : end[0]], end)
                 start = end[0]
                 latest = start + self._size
-            if self._step(token, token.lastindex):
-                frame = self._frame
-                depth = frame.depth
-                while places and places[-1][1] >= depth:
-                    places.pop()
-                places.append((at, depth, frame, frame.index, frame.key, len(frame.names)))
-                if depth < self._begin_depth and at - start >= _SHORTEST:
-                    yield self._slice(block[start:at], places.pop())
-                    start, latest = at, at + self._size
+            kind = token.lastindex
+            if kind is None or not self._step(token, kind):
+                continue
+            frame = self._frame
+            depth = frame.depth
+            while places and places[-1][1] >= depth:
+                places.pop()
+            places.append((at, depth, frame, frame.index, frame.key, len(frame.names)))
+            if depth < self._begin_depth and at - start >= _SHORTEST:
+                yield self._slice(block[start:at], places.pop())
+                start, latest = at, at + self._size
         while start < len(block):
             rest = len(block) - start
             end = self._end(block, start, places) if rest > self._size + _SHORTEST else self._here(len(block))
             yield self._slice(block[start : end[0]], end)
             start = end[0]
 
-    def _step(self, token: re.Match[str], kind: int | None) -> bool:
+    def _step(self, token: re.Match[str], kind: int) -> bool:
         """Take a token in; true when a slice may end after it."""
         frame = self._frame
-        if kind is None:
-            return False
+        if kind == _COMMA:
+            frame.index += 1
+            return True
         if kind <= _MEMBER_COMMA:
-            frame.key = token[_KEY]
-            if kind != _KEY and frame.key in _NAMES:
+            frame.key = key = token[_KEY]
+            if key in _NAMES and kind != _KEY:
                 frame.identify(token[_TEXT] or token[_PLAIN] or "")
             if kind != _MEMBER_COMMA:
                 return False
             frame.index += 1
-        elif kind == _COMMA:
-            frame.index += 1
-        elif kind == _OPEN:
+            return True
+        if kind == _OPEN:
             self._frame = _Frame(frame, token[_OPEN] == "[")
-            return False
         elif kind == _CLOSE:
             return self._leave(token[_CLOSE][0] == "]")
         else:  # the block ends inside a string
             self._in_string = True
-            return False
-        return True
+        return False
 
     def _leave(self, square: bool) -> bool:
         """Close the container; one that was never closed (broken text) closes with the one around it."""
@@ -136,6 +139,8 @@ class Json:
             parent.name = frame.name
         name = frame.label if isinstance(frame.label, str) and frame.label else frame.name
         if name:
+            if parent.names is _NO_NAMES:
+                parent.names = []
             parent.names.append(name)
         return parent.depth == 0
 

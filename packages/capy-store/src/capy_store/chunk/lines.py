@@ -27,7 +27,8 @@ class Output(Cutter):
     def feed(self, block: str) -> Iterator[Chunk]:
         """The chunks of a block; a block should end at the end of a line. A step begins a chunk of its own."""
         start = 0
-        for step in _STEP.finditer(block):
+        steps = _STEP.finditer(block) if "group" in block else ()  # the plain search is ten times quicker
+        for step in steps:
             yield from super().feed(block[start : step.start()])
             start = step.start()
             self.title = f"{self._base} > {step[1].strip()[:120]}"

@@ -8,6 +8,7 @@ section without text of its own goes with the first one below it, and short neig
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -43,6 +44,19 @@ class _Fence(NamedTuple):
     language: str
 
 
+class _Fences:
+    """Spans that do not overlap, in order; those within a range are found by halving."""
+
+    def __init__(self, spans: list[_Fence]) -> None:
+        self._spans = spans
+        self._starts = [span.start for span in spans]
+        self._ends = [span.end for span in spans]
+
+    def within(self, start: int, end: int) -> list[_Fence]:
+        """Those that have a character in the range."""
+        return self._spans[bisect_right(self._ends, start) : bisect_left(self._starts, end)]
+
+
 class _Section(NamedTuple):
     start: int
     end: int
@@ -62,7 +76,8 @@ class Markdown:
 
     def feed(self, block: str) -> Iterator[Chunk]:
         """The chunks of a block; a block should end at the end of a line."""
-        headings, fences = self._scan(block)
+        headings, found = self._scan(block)
+        fences = _Fences(found)
         for group in _grouped(self._sections(block, headings), self._size // 2):
             title = _joined_title(group) or self._title
             yield from self._chunks(block, group[0].start, group[-1].end, title, fences)
@@ -106,49 +121,48 @@ class Markdown:
             elif mark["level"]:
                 headings.append(_Heading(mark.start(), mark.end(), len(mark["level"]), _heading_text(mark["heading"])))
             else:
-                self._underlined(block, mark, headings)
+                self._underlined(block, mark, headings, fences[-1].end if fences else 0)
         if self._open:
             fences.append(_Fence(opened, len(block), self._language))
         return headings, fences
 
     @staticmethod
-    def _underlined(block: str, mark: re.Match[str], headings: list[_Heading]) -> None:
-        """A line above a row of = or - is a heading, unless it is a list item, a table row or a heading already."""
+    def _underlined(block: str, mark: re.Match[str], headings: list[_Heading], last_fence: int) -> None:
+        """A line above a row of = or - is a heading, unless it is an item, a row, a fence or a heading already."""
         start = block.rfind("\n", 0, max(0, mark.start() - 1)) + 1
         line = block[start : max(0, mark.start() - 1)]
-        if start == mark.start() or _NOT_A_TITLE.match(line) or (headings and headings[-1].end > start):
+        taken = max(last_fence, headings[-1].end if headings else 0)
+        if start == mark.start() or _NOT_A_TITLE.match(line) or taken > start:
             return
         headings.append(_Heading(start, mark.end(), 1 if mark["underline"][0] == "=" else 2, line.strip()[:_TITLE]))
 
-    def _chunks(self, block: str, start: int, end: int, title: str, fences: list[_Fence]) -> Iterator[Chunk]:
-        inside = [fence for fence in fences if fence.start < end and fence.end > start]
-        for begin, stop in self._pieces(block, start, end, inside):
+    def _chunks(self, block: str, start: int, end: int, title: str, fences: _Fences) -> Iterator[Chunk]:
+        for begin, stop in self._pieces(block, start, end, fences):
             self._part = self._part + 1 if title == self._last else 1
             self._last = title
             body = block[begin:stop]
-            held = [fence for fence in inside if fence.start < stop and fence.end > begin]
-            language = next((fence.language for fence in held if fence.start < begin), "")
+            held = fences.within(begin, stop)
+            language = held[0].language if held and held[0].start < begin else ""
             yield placed(_numbered(title, self._part, language), body, self._line, is_code=bool(held))
             self._line += body.count("\n")
 
-    def _pieces(self, block: str, start: int, end: int, fences: list[_Fence]) -> Iterator[tuple[int, int]]:
+    def _pieces(self, block: str, start: int, end: int, fences: _Fences) -> Iterator[tuple[int, int]]:
         """Offsets of the parts of a section: one if it fits."""
         if end - start <= self._size:
             yield start, end
             return
-        whole = [(fence.start, fence.end) for fence in fences]
-        whole += [found.span() for found in _TABLE.finditer(block, start, end)]
+        tables = [_Fence(*found.span(), "") for found in _TABLE.finditer(block, start, end)]
+        whole = [table for table in tables if not fences.within(table.start, table.end)]
+        unbroken = _Fences(sorted([*fences.within(start, end), *whole]))
         while start < end:
-            stop = self._stop(block, start, end, whole, fences)
+            stop = self._stop(block, start, end, unbroken, in_fence=bool(fences.within(start, start + 1)))
             yield start, stop
             start = stop
 
-    def _stop(self, block: str, start: int, end: int, whole: list[tuple[int, int]], fences: list[_Fence]) -> int:
-        in_fence = any(fence.start <= start < fence.end for fence in fences)
+    def _stop(self, block: str, start: int, end: int, unbroken: _Fences, *, in_fence: bool) -> int:
+        """Where the part that begins at `start` ends: before or after a table or fence rather than in it."""
         stop = min(end, next_cut(block, start, self._size, CODE if in_fence else PARAGRAPHS))
-        if stop == end:
-            return stop
-        for first, last in whole:
+        for first, last, _ in unbroken.within(stop - 1, stop + 1):
             if first < stop < last:
                 if first > start + self._size // 4:
                     return first
