@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-NETWORK = {"requests", "urllib3", "bs4", "markdownify", "charset_normalizer", "soupsieve", "ssl", "http.client"}
+NETWORK = {"ssl", "http.client", "certifi", "idna", "charset_normalizer", "requests", "urllib3", "bs4", "markdownify"}
 SCREEN = {"rich", "textual", "pygments"}
 DATABASE = {"sqlcipher3", "sqlite3", "zstandard"}
 OTHER = {"asyncio", "jsonschema", "importlib.metadata", "pkg_resources", "email"}
