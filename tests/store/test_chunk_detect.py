@@ -136,3 +136,15 @@ def test_markup_inside_fences_does_not_count() -> None:
 
 def test_long_lines_are_looked_at_in_part() -> None:
     assert detect("x" * 5_000_000) in ("text", "output")
+
+
+@pytest.mark.parametrize(
+    "line", ["[00042] Compiling module", "[42] [ERROR] disk full", "[ ] a task", '["a"] is set', "{} ok"]
+)
+def test_lines_that_begin_with_something_in_brackets_are_no_json(line: str) -> None:
+    assert detect(f"{line}\n" * 2000) != "json"
+
+
+@pytest.mark.parametrize("line", ["[1]", "[[1, 2],", '{"a": 1}', "[]"])
+def test_lines_of_json_are_json_however_many(line: str) -> None:
+    assert detect(f"{line}\n" * 4000) == "json"

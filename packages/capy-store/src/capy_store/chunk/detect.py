@@ -25,8 +25,11 @@ _SUFFIXES = {
 }
 _TYPE_OF = {suffix: kind for kind, suffixes in _SUFFIXES.items() for suffix in suffixes.split()}
 
+# a bracket that closes is followed by JSON: "[17] text" and "[ ] task" are not
+_CLOSED = r"[\]}](?=\s*(?:[,\]}]|\n\s*[\[{]|\Z))"
 _JSON_START = re.compile(
-    r'[\[{][\s\[{]*+(?:"(?:[^"\\]|\\.)*+"\s*[:,\]}]|(?:-?\d[\d.eE+-]*|true|false|null)\s*[,\]}]|[\]}])'
+    rf'[\[{{][\s\[{{]*+(?:"(?:[^"\\]|\\.)*+"\s*(?:[:,]|{_CLOSED})'
+    rf"|(?:-?\d[\d.eE+-]*|true|false|null)\s*(?:,|{_CLOSED})|{_CLOSED})"
 )
 _JSON_KEY = re.compile(r'"[^"\\\n]{1,80}"\s*:')
 
