@@ -1,0 +1,35 @@
+"""Cut a chunk of tool output into windows: a few whole lines each, small enough to *be* the answer."""
+
+from __future__ import annotations
+
+TARGET = 240  # characters; lines are added up to this
+MOST = 600  # a longer line is cut, between tokens
+
+_MARKS = " \t,;&|>}])"
+
+
+def windows(text: str, target: int = TARGET, most: int = MOST) -> list[tuple[int, int]]:
+    """The windows of a text as (start, end), in order, without gaps: whole lines, or a piece of one long line."""
+    spans: list[tuple[int, int]] = []
+    start = at = 0
+    length = len(text)
+    while at < length:
+        newline = text.find("\n", at)
+        end = length if newline < 0 else newline + 1
+        if at > start and end - start > target:
+            spans.append((start, at))
+            start = at
+        while end - start > most:
+            cut = _cut(text, start, start + most)
+            spans.append((start, cut))
+            start = cut
+        at = end
+    if start < length:
+        spans.append((start, length))
+    return spans
+
+
+def _cut(text: str, start: int, end: int) -> int:
+    """The last place between two tokens in the second half of a piece, else its end."""
+    best = max(text.rfind(mark, start + (end - start) // 2, end) for mark in _MARKS)
+    return best + 1 if best > 0 else end
