@@ -15,7 +15,7 @@ import pytest
 
 from capy_core.database import integrity, write
 from capy_core.keys import Key
-from capy_store import queries, writing
+from capy_store import pipeline, queries
 from capy_store.documents import Document
 from capy_store.store import Store
 
@@ -163,7 +163,7 @@ def test_a_bulk_source_does_not_keep_others_from_writing(tmp_path: Path) -> None
     path = tmp_path / "kb.db"
     Store.open(path, KEY).close()
     text = "".join(f"line {n} of a long log with several words\n" for n in range(250_000))
-    assert len(text) > 4 * writing.SMALL
+    assert len(text) > 4 * pipeline.SLICE
     order: list[str] = []
 
     def bulk() -> None:

@@ -13,7 +13,7 @@ import pytest
 from capy_core.config import StoreConfig
 from capy_core.errors import BadInput, TooLarge
 from capy_core.keys import Key
-from capy_store import queries, raw, staging, writing
+from capy_store import pipeline, queries, raw, staging
 from capy_store.documents import Chunk, Document, Part
 from capy_store.origin import Origin
 from capy_store.store import Store
@@ -185,7 +185,7 @@ def test_blank_text_does_not_take_the_place_of_a_durable_one(store: Store) -> No
     assert store.index(Document("profile", "", kind="ephemeral")).status == "replaced"  # output may well be empty
 
 
-@pytest.mark.parametrize("size", [writing.SMALL - 1000, writing.SMALL + 1000, 5_000_000])
+@pytest.mark.parametrize("size", [pipeline.SLICE - 1000, pipeline.SLICE + 1000, 5_000_000])
 def test_long_texts_come_back_whole_by_every_way_in(store: Store, size: int) -> None:
     text = lines(size // 55)
     assert store.index(Document("a", text)).status == "indexed"

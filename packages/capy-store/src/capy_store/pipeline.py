@@ -12,7 +12,9 @@ from .intake import cleaned, whole_lines
 if TYPE_CHECKING:
     from .rows import Slice
 
-SLICE = 1 << 16  # characters that are packed and written at a time
+# Characters that are packed and written at a time. Large: FTS5 writes out what it has gathered at every statement
+# that puts in several rows, so many small slices make many small index parts, which then have to be merged
+SLICE = 2 << 20
 
 
 class TextPart(NamedTuple):

@@ -1,6 +1,6 @@
 """Slices of rows into the tables.
 
-A text of up to 2 MB is one transaction. A longer one is written batch by batch under a staging label that no reader
+A text of up to 2 MB is one transaction. A longer one is written slice by slice under a staging label that no reader
 sees; a last transaction gives it its name and removes what had the name before. A killed writer leaves staging rows
 only, and the next writer removes them.
 """
@@ -8,10 +8,10 @@ only, and the next writer removes them.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from capy_core.database import Connection, write
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from .documents import IndexResult
     from .pipeline import Reading
     from .rows import Slice
-
-SMALL = 2 << 20  # bytes; a text up to this is written in one transaction
-BATCH = 1000  # chunks in one transaction of a larger text
 
 T = TypeVar("T")
 
@@ -62,28 +59,26 @@ class Writer:
         """
         job.trigram = job.size is not None and job.size <= self._trigram_max
         slices = job.reading.slices()
-        if job.size is not None and job.size <= SMALL:
-            first = list(islice(slices, 1))  # all of most documents, before the lock is taken
-            return self._put_whole(job, chain(first, slices))
-        batches = _batches(slices)
-        batch, more = next(batches, []), next(batches, None)
-        if more is None:
-            return self._put_whole(job, batch)
-        return self._put_staged(job, chain((batch, more), batches))
+        first, second = next(slices, None), next(slices, None)
+        if second is None:
+            return self._put_whole(job, first)
+        assert first is not None
+        return self._put_staged(job, chain((first, second), slices))
 
-    def _put_whole(self, job: Job, slices: Iterable[Slice]) -> IndexResult:
-        """In one transaction, in which the next slice is made while SQLite writes the last one."""
+    def _put_whole(self, job: Job, rows: Slice | None) -> IndexResult:
+        """In one transaction, with all that can be computed done before the lock is taken."""
         with write(self._db):
             source_id = self._stage(job)
-            _one_behind(partial(self._add, job, source_id), slices)
+            if rows is not None:
+                self._add(job, source_id, rows)
             return self._finish(job, source_id)
 
-    def _put_staged(self, job: Job, batches: Iterable[list[Slice]]) -> IndexResult:
-        """In a transaction a batch. What was written goes away again when the text turns out to be unusable."""
+    def _put_staged(self, job: Job, slices: Iterable[Slice]) -> IndexResult:
+        """In a transaction a slice, the next one made meanwhile. An unusable text leaves nothing."""
         with write(self._db):
             source_id = self._stage(job)
         try:
-            _one_behind(partial(self._add_batch, job, source_id), batches)
+            _one_behind(partial(self._add_alone, job, source_id), slices)
             with write(self._db):
                 return self._finish(job, source_id)
         except BaseException:
@@ -102,10 +97,9 @@ class Writer:
         job.chunks += rows.chunks
         job.code_chunks += rows.code_chunks
 
-    def _add_batch(self, job: Job, source_id: int, batch: list[Slice]) -> None:
+    def _add_alone(self, job: Job, source_id: int, rows: Slice) -> None:
         with write(self._db):
-            for rows in batch:
-                self._add(job, source_id, rows)
+            self._add(job, source_id, rows)
 
     def _finish(self, job: Job, source_id: int) -> IndexResult:
         """Give the staged source its name, unless the one that has it holds the same text already."""
@@ -151,35 +145,18 @@ def _values(job: Job, old: SourceRow | None) -> dict[str, Any]:
     }
 
 
-def _batches(slices: Iterator[Slice]) -> Iterator[list[Slice]]:
-    """Slices for one transaction each: about `BATCH` chunks."""
-    batch: list[Slice] = []
-    for rows in slices:
-        batch.append(rows)
-        if sum(rows.chunks for rows in batch) >= BATCH:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
-
-
 def _one_behind(put: Callable[[T], None], items: Iterable[T]) -> None:
-    """Put each item in a thread of its own while the next one is made here; SQLite lets the interpreter go meanwhile.
+    """Put each item in a thread while the next one is made here: SQLite lets the interpreter go meanwhile.
 
-    One item alone is put without a thread. The thread has ended when this returns or raises.
+    The thread has ended when this returns or raises.
     """
-    source = iter(items)
-    first, second = next(source, None), next(source, None)
-    if second is None:
-        if first is not None:
-            put(first)
-        return
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import Future, ThreadPoolExecutor
 
+    pending: Future[None] | None = None
     with ThreadPoolExecutor(1) as pool:
-        assert first is not None
-        pending = pool.submit(put, first)
-        for item in chain((second,), source):
-            pending.result()
+        for item in items:
+            if pending is not None:
+                pending.result()
             pending = pool.submit(put, item)
+    if pending is not None:
         pending.result()
