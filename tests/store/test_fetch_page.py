@@ -224,8 +224,8 @@ def chunks(write_forever: bytes, pause: float = 0):  # type: ignore[no-untyped-d
     return script
 
 
-def raw(answer: bytes):  # type: ignore[no-untyped-def]
-    """Write the bytes, those after a tilde one at a time."""
+def raw(answer: bytes, finished: list[bytes] | None = None):  # type: ignore[no-untyped-def]
+    """Write the bytes, those after a tilde one at a time; `finished` gets the answer when all were taken."""
 
     def script(handler: BaseHTTPRequestHandler) -> None:
         at_once, _, slowly = answer.partition(b"~")
@@ -233,6 +233,8 @@ def raw(answer: bytes):  # type: ignore[no-untyped-def]
         for place in range(len(slowly)):
             handler.wfile.write(slowly[place : place + 1])
             time.sleep(0.02)
+        if finished is not None:
+            finished.append(answer)
 
     return script
 
@@ -247,12 +249,12 @@ def test_a_stream_without_end_stops_at_the_limit(site: Site) -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        b"~HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n",
+        b"~HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nslow from the start",
         b"HTTP/1.1 200 OK\r\nX-Slow: ~" + b"x" * 1000,
         b"HTTP/1.1 100 Continue\r\n\r\n~" + b"HTTP/1.1 100 Continue\r\n\r\n" * 40,
         b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 1000\r\n\r\n~" + b"x" * 1000,
         b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n~" + b"x" * 1000,
-        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n~" + gzip.compress(bytes(range(256)) * 4),
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n~" + gzip.compress(bytes(range(256)) * 4, mtime=0),
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n~" + b"0" * 1000,
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3e8\r\n~" + b"x" * 1000,
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n~" + b"a: b\r\n" * 200,
@@ -260,9 +262,11 @@ def test_a_stream_without_end_stops_at_the_limit(site: Site) -> None:
     ids=["all", "header", "continue", "body", "body without length", "gzip", "chunk size", "chunk", "trailer"],
 )
 def test_an_answer_that_trickles_stops_at_the_deadline(site: Site, answer: bytes) -> None:
-    site.pages["/"] = raw(answer)
+    finished: list[bytes] = []
+    site.pages["/"] = raw(answer, finished)
     with pytest.raises(Unreachable, match=r"no whole answer within 0\.5 s"):
         fetch_page("http://public.test/", CONFIG, timeout_s=0.5, network=internet(public=site))
+    assert finished == []  # it was cut, not waited for
 
 
 def test_a_server_or_resolver_that_says_nothing_stops_at_the_deadline(site: Site) -> None:
@@ -337,8 +341,8 @@ def test_an_announced_size_above_the_limit_is_refused_without_reading(site: Site
 @pytest.mark.parametrize(
     ("coding", "body"),
     [
-        ("gzip", gzip.compress(b"one ") + gzip.compress(b"two")),
-        ("x-gzip", gzip.compress(b"one two") + b"\0\0\0"),
+        ("gzip", gzip.compress(b"one ", mtime=0) + gzip.compress(b"two", mtime=0)),
+        ("x-gzip", gzip.compress(b"one two", mtime=0) + b"\0\0\0"),
         ("deflate", zlib.compress(b"one two")),
         ("deflate", zlib.compress(b"one two")[2:-4]),
         ("zstd", zstandard.compress(b"one ") + zstandard.compress(b"two")),
@@ -479,6 +483,8 @@ def test_a_certificate_nobody_vouches_for_is_refused(secure: Site) -> None:
 
 
 def test_an_encrypted_body_that_trickles_stops_at_the_deadline(secure: Site) -> None:
-    secure.pages["/"] = raw(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n~" + b"x" * 1000)
+    finished: list[bytes] = []
+    secure.pages["/"] = raw(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n~" + b"x" * 1000, finished)
     with pytest.raises(Unreachable, match=r"no whole answer within 0\.5 s"):
         fetch_page("https://public.test/", CONFIG, timeout_s=0.5, network=trusting(secure, "public"))
+    assert finished == []
