@@ -97,6 +97,23 @@ def test_other_choices_for_the_same_text_cut_it_anew(store: Store) -> None:
     assert store.index(Document("notes", "# A\n\ntext\n", content_type="output", title="T")).status == "replaced"
 
 
+def test_new_facts_about_the_same_text_are_kept_without_cutting_it_anew(store: Store) -> None:
+    first = store.index(Document("run", lines(100), meta={"duration_ms": 5}, url="https://a.test"))
+    second = store.index(
+        Document("run", lines(100), meta={"duration_ms": 7, "code": f"T={SECRET}"}, url="https://b.test")
+    )
+    assert (second.status, second.source_id) == ("unchanged", first.source_id)
+    record = store.document("run")
+    assert (record["meta"]["duration_ms"], record["url"]) == (7, "https://b.test")
+    assert SECRET not in str(record)
+
+
+def test_a_label_with_a_secret_is_found_again_by_its_redacted_form(store: Store) -> None:
+    first = store.index(Document(f"run {SECRET}", lines(100)))
+    again = store.index(Document(f"run {SECRET}", lines(100)))
+    assert (again.status, again.source, again.source_id) == ("unchanged", first.source, first.source_id)
+
+
 def test_raw_text_that_differs_in_what_is_set_aside_is_unchanged(store: Store) -> None:
     store.index(Document("log", f"start\ntoken {SECRET}\nend\n"))
     other = SECRET.replace("a1B2", "Z9y8")

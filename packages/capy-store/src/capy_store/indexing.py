@@ -12,7 +12,7 @@ from capy_core.errors import BadInput
 
 from . import queries
 from .documents import Document, IndexResult, Part
-from .origin import Origin, checked, whole
+from .origin import Origin, redacted, validate, whole
 from .queries import SourceRow
 from .raw import BLOCK, RawBytes, too_large
 
@@ -42,14 +42,15 @@ class Indexer:
             TooLarge: the text is longer than `max_source_bytes`; nothing of it is stored.
             Busy: another process held the database.
         """
-        origin = checked(Origin(
+        origin = Origin(
             document.label, document.kind, document.content_type, document.title, document.path, document.url,
             meta=document.meta,
-        ))  # fmt: skip
+        )  # fmt: skip
+        validate(origin)
         raw, size = _digest(document)
         if size > self._max:
             raise too_large(origin.label, size, self._max)
-        known = None if restored else self._unchanged(origin, raw)
+        origin, known = (redacted(origin), None) if restored else self._known(origin, raw)
         if known:
             return known
         if origin.kind == "durable" and origin.path is None and not _says_something(document):
@@ -67,10 +68,12 @@ class Indexer:
             TooLarge: it is longer than `max_source_bytes`; nothing of it stays.
             Busy: another process held the database.
         """
-        origin = checked(origin)
+        validate(origin)
         source = RawBytes(stream, self._max, origin.label)
-        if source.whole_hash is not None:
-            known = self._unchanged(origin, source.whole_hash)
+        if source.whole_hash is None:
+            origin = redacted(origin)
+        else:
+            origin, known = self._known(origin, source.whole_hash)
             if known:
                 return known
         from .intake import text_blocks
@@ -81,12 +84,28 @@ class Indexer:
         job = Job(origin, Reading([text], name=origin.name), source.digest, source.whole_size)
         return Writer(self._db, self._trigram_max).put(job)
 
+    def _known(self, origin: Origin, raw: bytes) -> tuple[Origin, IndexResult | None]:
+        """The redacted origin, and the result for a text that is there already.
+
+        What is stored of an origin is redacted, so a label that is there as it stands holds no secret. Such a text is
+        told without the redaction rules, which take longer to load than all the rest.
+        """
+        result = self._unchanged(origin, raw)
+        if result is None:
+            clean = redacted(origin)
+            result = self._unchanged(clean, raw) if clean != origin else None
+            origin = clean
+        return origin, result
+
     def _unchanged(self, origin: Origin, raw: bytes) -> IndexResult | None:
         row = queries.source_by_label(self._db, origin.label)
         if row is None or row.raw_hash != raw or row.recipe != origin.recipe:
             return None
+        facts = origin.facts()
+        if (row.url, row.meta) != (facts["url"], facts["meta"]):
+            facts = redacted(origin).facts()
         with write(self._db):
-            return refresh(self._db, row, origin.facts())
+            return refresh(self._db, row, facts)
 
     def _refuse_emptying(self, label: str) -> None:
         old = queries.source_by_label(self._db, label)

@@ -56,8 +56,8 @@ class Origin(NamedTuple):
         }
 
 
-def checked(origin: Origin) -> Origin:
-    """The origin with everything that is stored of it redacted.
+def validate(origin: Origin) -> None:
+    """Look at label, kind and type.
 
     Raises:
         BadInput: no label, an unknown kind or content type.
@@ -66,7 +66,12 @@ def checked(origin: Origin) -> Origin:
         raise BadInput("a document needs a label", "name it, for instance with --label")
     for name, value, known in (("kind", origin.kind, KINDS), ("content type", origin.content_type, CONTENT_TYPES)):
         if value not in known and (value or name == "kind"):
-            raise BadInput(f"unknown {name} {value!r} for {origin.label!r}", f"use one of {', '.join(known)}")
+            label = clean_line(origin.label)
+            raise BadInput(f"unknown {name} {value!r} for {label!r}", f"use one of {', '.join(known)}", label=label)
+
+
+def redacted(origin: Origin) -> Origin:
+    """The origin with everything that is stored of it redacted."""
     return origin._replace(
         label=clean_line(origin.label),
         title=clean_line(origin.title),

@@ -63,6 +63,9 @@ class RawBytes:
 
 def too_large(label: str, size: int, limit: int) -> TooLarge:
     """The error for a text that is longer than the limit; `size` may be a part of it only."""
+    from .origin import clean_line
+
+    label = clean_line(label)
     return TooLarge(
         f"{label!r} has {size} bytes or more, and store.max_source_bytes is {limit}",
         "raise store.max_source_bytes, or split the text; nothing of it was stored",
