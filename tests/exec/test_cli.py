@@ -109,40 +109,6 @@ def test_code_from_a_file_from_stdin_and_with_arguments(project: Path, tool: Too
     assert record(tool("capy-exec", "sh", stdin=b"printf 'a\xff' | od -An -tx1"))["stdout"].split() == ["61", "ff"]
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "for i in 1 2; do echo $i; done",
-        "if true; then echo a; fi",
-        "(echo a; echo b) | sed -n 1p",
-        "while read l; do echo $l; done <<E\none\ntwo\nE\n",
-        "# a comment first\necho x",
-        "#!/bin/sh\necho x",
-        "echo x\r\nexit 3\r\n",
-        "set -e; false; echo no",
-        "\n\n  echo 'it'\"'\"'s' \\\n  continued",
-        "exit 300",
-        "echo $0 | grep -c script; set -- a b; echo $#",
-        "x",
-        "echo 'open",
-        "",
-    ],
-)
-@pytest.mark.parametrize("with_file", [False, True])
-def test_shell_code_means_what_it_means_to_the_plain_shell(
-    code: str, with_file: bool, project: Path, tool: Tool
-) -> None:
-    script = project / "script.sh"
-    script.write_bytes(code.encode())
-    plain = subprocess.run(["bash", script], capture_output=True, stdin=subprocess.DEVNULL)
-    extra = ("--file", script) if with_file else ()
-    value = record(tool("capy-exec", "shell", script, *extra))
-    where = lambda text: text.partition("script.sh: ")[2] or text  # noqa: E731 - the folder differs
-    assert value["stdout"] == plain.stdout.decode()
-    assert where(value["stderr"]) == where(plain.stderr.decode())
-    assert value["exit_code"] == plain.returncode
-
-
 def test_text_passes_both_streams_on_and_sums_up_on_stderr(project: Path, tool: Tool) -> None:
     done = tool("capy-exec", "shell", "-c", "echo out; echo err >&2; exit 3", "--format", "text")
     assert (done.returncode, done.stdout) == (1, b"out\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -227,3 +228,40 @@ def test_code_that_does_not_compile(language: str, compiler: str, execute: Run) 
     assert (result.outcome, result.reason) == ("error", f"{compiler} could not compile it")
     assert result.exit_code not in (0, None)
     assert result.stderr_bytes > 0
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "for i in 1 2; do echo $i; done",
+        "if true; then echo a; fi",
+        "(echo a; echo b) | sed -n 1p",
+        "while read l; do echo $l; done <<E\none\ntwo\nE\n",
+        "# a comment first\necho x",
+        "#!/bin/sh\necho x",
+        "echo x\r\nexit 3\r\n",
+        "set -e; false; echo no",
+        "\n\n  echo 'it'\"'\"'s' \\\n  continued",
+        "exit 300",
+        "echo $0 | grep -c script; set -- a b; echo $#",
+        "x",
+        "echo 'open",
+        "",
+    ],
+)
+@pytest.mark.parametrize("with_file", [False, True])
+def test_shell_code_means_what_it_means_to_the_plain_shell(
+    code: str, with_file: bool, project: Path, execute: Run
+) -> None:
+    script = project / "script.sh"
+    script.write_bytes(code.encode())
+    plain = subprocess.run(["bash", script], capture_output=True, stdin=subprocess.DEVNULL, cwd=project)
+    result = execute("shell", code, file=script if with_file else None)
+    assert result.stdout.head == plain.stdout.decode()
+    assert message(result.stderr.head) == message(plain.stderr.decode())
+    assert result.exit_code == plain.returncode
+
+
+def message(text: str) -> str:
+    """What the shell says, without the folder of the script."""
+    return text.partition("script.sh: ")[2] or text

@@ -104,7 +104,8 @@ def search_path() -> str:
 def _folder(cwd: Path | None) -> Path:
     folder = Path(os.path.abspath(cwd or "."))
     if not folder.is_dir():
-        raise NotFound(f"the working folder {folder} does not exist", "correct --cwd", path=str(folder))
+        what = "is not a folder" if folder.exists() else "does not exist"
+        raise NotFound(f"the working folder {folder} {what}", "correct --cwd", path=str(folder))
     return folder
 
 

@@ -58,10 +58,10 @@ def batch(ctx: click.Context, source: Path, jobs: int) -> None:
 
 
 def _open(source: Path) -> BinaryIO:
-    if str(source) == "-":
-        # Not sys.stdin: the thread that reads may still hold its lock when Python wants to close it
-        return open(0, "rb", closefd=False)
     try:
+        if str(source) == "-":
+            # Not sys.stdin: the thread that reads may still hold its lock when Python wants to close it
+            return open(0, "rb", closefd=False)
         return source.open("rb")
     except OSError as ex:
         raise NotFound(f"cannot read {source}: {ex.strerror}", "SOURCE is a file of items, or - for stdin") from ex
