@@ -118,13 +118,20 @@ class Statistics:
     f_flag = os.ST_NOEXEC
 
 
-def test_compiled_programs_go_where_they_may_run(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("executable", [False, True])
+def test_a_place_where_programs_may_run_is_preferred(
+    executable: bool, base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = os.statvfs
     monkeypatch.setattr(os, "statvfs", lambda path: Statistics() if str(path) == str(base) else real(path))
-    with scratch_folder(executable=False) as folder:
-        assert folder.parent.parent == base
-    with scratch_folder(executable=True) as folder:
+    with scratch_folder(executable=executable) as folder:
         assert folder.parent.parent != base
+
+
+def test_a_script_makes_do_with_a_place_where_programs_may_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "statvfs", lambda path: Statistics())
+    with scratch_folder(executable=False) as folder:
+        assert (folder / "tmp").is_dir()
 
 
 def test_one_clear_word_when_there_is_no_such_place(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,7 +72,8 @@ def _remove_tree(path: str) -> None:
 
 def _make(executable: bool) -> str:
     refusals = []
-    for base in _bases():
+    # Scripts prefer such a place too: they may compile something and run it
+    for base in sorted(_bases(), key=_is_noexec):
         if executable and _is_noexec(base):
             refusals.append(f"{base} (mounted noexec)")
             continue
