@@ -62,6 +62,11 @@ def test_timeout_keeps_the_output_and_leaves_nothing(code: str, mark: str, execu
     assert not processes_with(mark)
 
 
+@pytest.mark.parametrize("timeout", [1e12, float("inf")])
+def test_a_timeout_may_be_as_long_as_one_likes(timeout: float, execute: Run) -> None:
+    assert execute("shell", "echo x", timeout=timeout).stdout.head == "x\n"
+
+
 def test_timeout_holds_while_the_reader_is_blocked(project: Path, mark: str) -> None:
     """The keeper keeps the time, not the thread that passes the output on."""
 

@@ -240,7 +240,8 @@ class _Run:
             left = None if until is None else until - time.monotonic()
             if left is not None and left <= 0:
                 return "timeout"
-            ready = {fd for fd, _ in self.poll.poll(None if left is None else left * 1000)}
+            # In hours at most: poll(2) counts milliseconds in an int
+            ready = {fd for fd, _ in self.poll.poll(None if left is None else min(left, 3600) * 1000)}
             if self.wake in ready and signal.SIGTERM in os.read(self.wake, 4096):
                 return "abandoned"
             if self.fds[COMMANDS] in ready:
