@@ -21,6 +21,7 @@ from .terms import Query
 MOST_HITS = 1000
 CANDIDATES = 30  # at least; three for each hit that is asked for
 _RELATED = 15  # candidates by synonyms alone
+_TITLED = 5  # candidates whose title has all the words
 _SAME_SOURCE = 0.02  # taken from a score for each better hit of its source past the second
 
 
@@ -60,7 +61,7 @@ def answer(
     with translate():
         where = scope.select(db, sources=sources, kinds=kinds, content_types=content_types, since=since, until=until)
         found = look_up(db, asked, where)
-        chosen, notes = _search(db, found, where, max(1, min(limit, MOST_HITS)))
+        chosen, notes = _search(db, asked, found, where, max(1, min(limit, MOST_HITS)))
         if asked.cut:
             notes.append("the query is long: only a part of its words was used")
         if not chosen:
@@ -74,11 +75,12 @@ def _check(given: Sequence[str], known: Sequence[str], what: str) -> None:
             raise UsageError(f"no {what} {name!r}", f"it is one of {', '.join(known)}")
 
 
-def _search(db: Connection, found: Lookup, where: Scope, limit: int) -> tuple[list[Ranked], list[str]]:
+def _search(db: Connection, asked: Query, found: Lookup, where: Scope, limit: int) -> tuple[list[Ranked], list[str]]:
     best = lanes.ranked(db, found.counts, where, max(CANDIDATES, 3 * limit))
     related = {term: count for term, count in found.related.items() if term not in found.counts}
     more = lanes.ranked(db, related, where, _RELATED)
-    ids = [id_ for id_ in dict.fromkeys((*best, *more)) if id_ not in found.rows]
+    named = lanes.titled(db, found.counts, asked.words, where, _TITLED)
+    ids = [id_ for id_ in dict.fromkeys((*best, *more, *named)) if id_ not in found.rows]
     rows = [*lanes.fetch(db, ids, where), *found.rows.values()]
     notes = []
     if min(found.counts.values(), default=0) > lanes.BUDGET:

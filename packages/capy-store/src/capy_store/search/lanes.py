@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from capy_core.database import Connection
@@ -113,8 +114,19 @@ def _by_idf(db: Connection, counts: dict[str, int], scope: Scope, limit: int) ->
 
 def newest(db: Connection, term: str, scope: Scope, limit: int) -> list[int]:
     """Ids of the newest chunks that hold a term."""
+    return _newest(db, expression(term), scope, limit)
+
+
+def titled(db: Connection, counts: dict[str, int], words: Sequence[str], scope: Scope, limit: int) -> list[int]:
+    """Ids of the newest chunks that have all the words in their title; [] where that would take long to find out."""
+    if not words or not 0 < min(counts.get(word, 0) for word in words) <= BUDGET:
+        return []
+    return _newest(db, f"{{title}}: ({' AND '.join(map(expression, words))})", scope, limit)
+
+
+def _newest(db: Connection, match: str, scope: Scope, limit: int) -> list[int]:
     sql = _NEWEST.format(where=scope.where)
-    return [row[0] for row in db.execute(sql, (expression(term), *scope.parameters, limit))]
+    return [row[0] for row in db.execute(sql, (match, *scope.parameters, limit))]
 
 
 def containing(db: Connection, text: str, scope: Scope) -> list[int]:

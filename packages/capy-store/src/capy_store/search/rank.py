@@ -6,6 +6,8 @@ A chunk of tool output does not compete as a whole but as its windows, so that a
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -17,11 +19,15 @@ from .words import FAILURE_MARKS
 WINDOWED = frozenset(("output", "json"))  # content types that are answered in windows
 
 COVER, ORDERED, NEAR, CHARS, TITLE, NAMES, LITERAL, SIGNS, ASKS = 0.3, 0.3, 0.2, 0.3, 0.1, 0.2, 0.3, 1.4, -0.4
+TITLED = 0.3  # the title has all that is asked for, and little else
 FAILURE, FAILURE_ASKED = 0.05, 0.2
 CHUNK_SHARE = 0.25  # of a window's relevance that comes from its chunk
 
 _NEAR_CHARS = 50  # about eight words
 _ADJACENT_CHARS = 2
+_FAR = -(1 << 30)
+_ALL = 0.999
+_TOKEN = re.compile(r"[^\W_]+")
 _PLACES, _PLACES_WINDOWED = 12, 64  # of one form in one chunk
 _SHORT = 1500  # characters; in a longer text parts of a word are met by chance
 
@@ -72,10 +78,16 @@ Event = tuple[int, int, int, float]  # start, end, index of the group, weight of
 
 @dataclass(slots=True)
 class Match:
-    """Where a candidate meets the question: in its body (events, in order) and in its title (weight of each group)."""
+    """Where a candidate meets the question.
+
+    Args:
+        low: the body in lower case.
+        events: in order; places in the body, those in the title before it are negative.
+        titled: for each group the weight with which the title meets it.
+    """
 
     row: Row
-    low: str  # the body
+    low: str
     events: list[Event]
     titled: list[float]
 
@@ -139,9 +151,8 @@ def match(question: Question, row: Row) -> Match:
     for index, group in enumerate(question.groups):
         for form in group.forms:
             for start, end in form.places(text, low, most) if form.prefix in low else ():
-                if start >= offset:
-                    events.append((start - offset, end - offset, index, form.weight))
-                elif form.weight > titled[index]:
+                events.append((start - offset, end - offset, index, form.weight))
+                if start < offset and form.weight > titled[index]:
                     titled[index] = form.weight
     events.sort()
     return Match(row, low[offset:], events, titled)
@@ -177,7 +188,7 @@ def _tally(titled: list[float], events: list[Event]) -> tuple[list[float], list[
     or stands near, group i - 1.
     """
     size = len(titled)
-    best, counts, last = titled.copy(), [0] * size, [-1000] * size
+    best, counts, last = titled.copy(), [0] * size, [_FAR] * size
     ordered = near = 0
     for start, end, i, weight in events:
         counts[i] += 1
@@ -224,14 +235,12 @@ def _rank_windows(question: Question, matches: list[Match], scores: dict[int, fl
 
 
 def _with_events(found: Match) -> Iterator[tuple[int, int, int, list[Event]]]:
-    events = found.events
-    if not events:  # only the title meets it: the chunk's beginning stands for it
-        if any(found.titled):
-            start, end = windows(found.row.body)[0]
-            yield 0, start, end, []
-        return
-    first, count = 0, len(events)
-    for at, (start, end) in enumerate(windows(found.row.body)):
+    """The windows of a chunk that meet the question: number, start, end, events."""
+    spans, events = windows(found.row.body), found.events
+    first, count = bisect_left(events, (0,)), len(events)
+    if first == count and spans and events:  # only the title meets it: the chunk's beginning stands for it
+        yield 0, *spans[0], []
+    for at, (start, end) in enumerate(spans):
         last = first
         while last < count and events[last][0] < end:
             last += 1
@@ -243,6 +252,8 @@ def _with_events(found: Match) -> Iterator[tuple[int, int, int, list[Event]]]:
 def _common(question: Question, found: Match, measure: _Measure, start: int, end: int) -> float:
     score = COVER * measure.cover + ORDERED * measure.ordered + NEAR * measure.near
     score += NAMES * measure.names + TITLE * measure.title
+    if measure.title > _ALL:
+        score += TITLED * min(1.0, len(question.groups) / (len(_TOKEN.findall(found.row.title)) or 1))
     if question.literals:
         held = sum(_holds(form, found, start, end) for form in question.literals)
         score += LITERAL * held / len(question.literals)
