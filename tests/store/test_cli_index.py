@@ -274,6 +274,28 @@ def test_nothing_is_asked_of_a_terminal(project: Path) -> None:
     assert done.returncode == 2 and b"nothing to index" in done.stderr
 
 
+def test_people_at_a_terminal_see_how_far_it_is_and_pipes_do_not(tool: Tool, project: Path) -> None:
+    (project / "big.log").write_text("a line of a log\n" * 600_000)
+    master, slave = pty.openpty()
+    command = [Path(sys.executable).with_name("capy-store"), "index", "big.log"]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=slave, env={**os.environ, "TERM": "xterm"})
+    os.close(slave)
+    shown = b""
+    try:
+        while block := os.read(master, 4096):
+            shown += block
+    except OSError:  # the terminal is closed when the child is gone
+        pass
+    os.close(master)
+    assert child.stdout is not None
+    with child.stdout:
+        assert records(child.stdout.read())[0]["status"] == "indexed"
+    assert child.wait(20) == 0
+    assert b"big.log" in shown and b"9.6" in shown
+    (project / "big.log").write_text("another line of a log\n" * 600_000)
+    assert tool("capy-store", "index", "big.log").stderr == b""
+
+
 def test_a_pipe_given_as_a_path_is_read_like_one(tool: Tool, project: Path) -> None:
     os.mkfifo(project / "pipe")
     if os.fork() == 0:

@@ -19,6 +19,7 @@ from capy_core.records import Record, parse_record, read_lines
 from ..documents import CONTENT_TYPES, KINDS, IndexResult
 from . import stdin
 from .opening import open_store, place
+from .progress import watched
 from .wording import plural, size
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def _from_paths(app: App, paths: tuple[str, ...], choices: _Choices, *, recursiv
     root = place(app).root
     for path in paths:
         for file in _files(Path(path), recursive=recursive):
-            yield _Input({"path": str(file)}, partial(_index_file, path=file, root=root, choices=choices))
+            yield _Input({"path": str(file)}, partial(_index_file, app=app, path=file, root=root, choices=choices))
 
 
 def _files(path: Path, *, recursive: bool) -> Iterator[Path]:
@@ -127,7 +128,7 @@ def _files(path: Path, *, recursive: bool) -> Iterator[Path]:
                 yield file
 
 
-def _index_file(store: Store, path: Path, root: Path, choices: _Choices) -> tuple[IndexResult, Record]:
+def _index_file(store: Store, app: App, path: Path, root: Path, choices: _Choices) -> tuple[IndexResult, Record]:
     from ..freshness import with_file
 
     try:
@@ -136,7 +137,9 @@ def _index_file(store: Store, path: Path, root: Path, choices: _Choices) -> tupl
             label = choices.label
             if label is None:
                 label = absolute.relative_to(root).as_posix() if absolute.is_relative_to(root) else str(absolute)
-            return store.index_stream(with_file(choices.origin(label), absolute, stream.fileno()), stream), {}
+            origin = with_file(choices.origin(label), absolute, stream.fileno())
+            with watched(app, stream, label, origin.file_size) as input_:
+                return store.index_stream(origin, input_), {}
     except FileNotFoundError as ex:
         raise NotFound(f"there is no file {path}", "check the path", path=str(path)) from ex
     except OSError as ex:
@@ -150,10 +153,15 @@ def _from_stdin(app: App, choices: _Choices) -> Iterator[_Input]:
     if what == "records":
         yield from _from_records(app, stream, choices)
     elif choices.label is not None:
-        origin = choices.origin(choices.label)
-        yield _Input({"label": choices.label}, lambda store: (store.index_stream(origin, stream), {}))
+        yield _Input({"label": choices.label}, partial(_index_stream, app=app, stream=stream, choices=choices))
     elif what == "text":
         raise UsageError("stdin holds plain text, and it has no name", "name it with --label")
+
+
+def _index_stream(store: Store, app: App, stream: BinaryIO, choices: _Choices) -> tuple[IndexResult, Record]:
+    assert choices.label is not None
+    with watched(app, stream, choices.label, None) as input_:
+        return store.index_stream(choices.origin(choices.label), input_), {}
 
 
 def _from_records(app: App, stream: BinaryIO, choices: _Choices) -> Iterator[_Input]:
