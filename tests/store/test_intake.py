@@ -12,7 +12,7 @@ TEXT = "# Größe\nzweite Zeile – “quoted”\n"
 
 def decoded(data: bytes, step: int = 7) -> str:
     """Decode in blocks: a first one that is large enough to tell what it is, then small ones."""
-    first = max(64, step)
+    first = max(200, step)
     blocks = [data[:first], *(data[at : at + step] for at in range(first, len(data), step))]
     return "".join(intake.cleaned(intake.whole_lines(intake.text_blocks(blocks, "x"))))
 
@@ -26,8 +26,23 @@ def test_latin_1_text_is_readable() -> None:
     assert decoded("Größe\n".encode("latin-1")) == "Größe\n"
 
 
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。\n", "shift_jis"),
+        ("吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。\n", "euc_jp"),
+        ("我们在这里测试一下中文文本的编码识别，看看能不能正确地找到它。\n", "gb18030"),
+        ("나는 오늘 학교에 갔습니다. 날씨가 매우 좋았습니다.\n", "euc_kr"),
+        ("Сегодня хорошая погода, и мы идём гулять в парк.\n", "cp1251"),
+    ],
+)
+def test_text_of_another_script_in_an_older_encoding_is_readable(text: str, encoding: str) -> None:
+    assert decoded((text * 4).encode(encoding), step=50) == text * 4
+
+
 def test_a_broken_byte_in_utf_8_spoils_nothing_around_it() -> None:
     assert decoded("日本\n".encode() + b"a \xff b\n" + "語\n".encode()) == "日本\na ÿ b\n語\n"
+    assert decoded("日本語の文\n".encode() * 9 + b"\xff") == "日本語の文\n" * 9 + "ÿ"
 
 
 def test_a_cut_character_at_the_end_is_no_error() -> None:

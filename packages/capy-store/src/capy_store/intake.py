@@ -34,13 +34,16 @@ _MAGIC = {
     b"ID3": "MP3 audio", b"RIFF": "RIFF media",
 }  # fmt: skip
 
+# Encodings of scripts that use more than a few bytes above ASCII; Western text is read byte by byte as Windows-1252
+_OLDER = ["cp932", "euc_jp", "gb18030", "big5hkscs", "cp949", "cp1251", "koi8_r", "cp1253"]
+
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[()*+][0-9A-Za-z]|[@-Z\\^_])")
 # GitHub's runner: seven digits of a second; GitLab's: six, then stream number, O or E, and + for a continued line
 _STAMP = re.compile(r"^\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.(?:\d{7}Z ?|\d{6}Z \d\d[OE][ +])", re.MULTILINE)
 
 
 def text_blocks(blocks: Iterable[bytes], name: str) -> Iterator[str]:
-    """Decode blocks of bytes: by BOM, else UTF-8; what is not UTF-8 in there is read as Windows-1252.
+    """Decode blocks of bytes: by BOM, else UTF-8, whose odd bytes are read as Windows-1252, or an older encoding.
 
     Raises:
         BadInput: the first block is not text; the message says what it is.
@@ -108,9 +111,24 @@ def _encoding(first: bytes, name: str) -> tuple[str, int]:
         for encoding, zeros in (("utf-16-le", sample[1::2]), ("utf-16-be", sample[::2])):
             if zeros.count(0) > 0.4 * len(zeros) and sample.count(0) == zeros.count(0):
                 return encoding, 0
-    if not _is_utf8(first) and _looks_binary(sample):
+    if _is_utf8(first):
+        return "utf-8", 0
+    if _looks_binary(sample):
         raise BadInput(f"{name} is binary data, not text", "convert it to text first", label=name)
-    return "utf-8", 0
+    return _guess(sample), 0
+
+
+def _guess(sample: bytes) -> str:
+    """ "utf-8", unless most of the bytes are of another script in an older encoding; a few odd bytes do not count."""
+    high = len(sample.translate(None, bytes(range(128))))
+    odd = sample.decode("utf-8", "replace").count("\ufffd")
+    if len(sample) < 32 or high < 0.3 * len(sample) or odd < 0.1 * high:
+        return "utf-8"
+    from charset_normalizer import from_bytes
+
+    whole_lines = sample[: sample.rfind(b"\n") + 1] or sample  # no character cut in two
+    best = from_bytes(whole_lines, cp_isolation=_OLDER).best()
+    return best.encoding if best else "utf-8"
 
 
 def _is_utf8(block: bytes) -> bool:
