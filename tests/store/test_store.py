@@ -91,6 +91,16 @@ def test_a_missing_label_is_named_with_the_nearest_one(store: Store) -> None:
         assert "readme.md" in caught.value.hint
 
 
+def test_a_label_is_one_line_without_secrets_and_is_found_as_it_was_given(store: Store) -> None:
+    given = "run\n\x01staging token=ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8\t"
+    label = store.index(Document(given, "text\n")).source
+    assert label.startswith("run staging token=") and "ghp_" not in label
+    assert store.document(given)["label"] == store.document(label)["label"] == label
+    assert next(store.export([given]))["label"] == label
+    assert store.cleanup(label=given, dry_run=True).evicted[0].label == label
+    assert store.delete(given)["label"] == label
+
+
 def test_stats_and_sizes_agree_with_the_sources(store: Store) -> None:
     store.index(Document("a", "words\n" * 1000))
     store.index(Document("b", "# x\n", content_type="markdown", kind="ephemeral"))

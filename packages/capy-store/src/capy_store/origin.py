@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -9,6 +10,8 @@ from capy_core.errors import BadInput
 from capy_core.secrets import RULES_VERSION, redact
 
 from .documents import CONTENT_TYPES, KINDS
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]+")
 
 CHUNKING_VERSION = 1  # raise it when the same text gives other chunks
 
@@ -87,8 +90,8 @@ def same_chunks(recipe: str, other: str) -> bool:
 
 
 def clean_line(text: str) -> str:
-    """A label, title or URL as it is stored."""
-    return redact(whole(text)).replace("\0", " ").strip() if text else ""
+    """A label, title or URL as it is stored: redacted, on one line."""
+    return _CONTROL.sub(" ", redact(whole(text))).strip() if text else ""
 
 
 def whole(text: str) -> str:

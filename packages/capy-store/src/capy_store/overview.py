@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from capy_core.database import Connection
-from capy_core.errors import NotFound
 from capy_core.records import Record
 
 from . import queries
 from .documents import KINDS
 from .freshness import file_state
+from .naming import source_named
 from .queries import SourceRow
 from .retention import tier, uses_left
 from .rows import chunk_of
@@ -24,22 +24,6 @@ if TYPE_CHECKING:
     from capy_core.config import StoreConfig
 
 _LARGEST = 15
-
-
-def source(db: Connection, label: str) -> SourceRow:
-    """The source of that label.
-
-    Raises:
-        NotFound: there is none; the hint names the closest label.
-    """
-    row = queries.source_by_label(db, label)
-    if row is None:
-        from difflib import get_close_matches
-
-        close = get_close_matches(label, [row.label for row in queries.all_sources(db)], 1, 0.6)
-        hint = f"did you mean {close[0]!r}?" if close else "list them: capy-store sources"
-        raise NotFound(f"there is no source {label!r}", hint, label=label)
-    return row
 
 
 def sources(
@@ -87,7 +71,7 @@ def document(db: Connection, label: str) -> Record:
     Raises:
         NotFound: there is no such source.
     """
-    row = source(db, label)
+    row = source_named(db, label)
     record = {
         "schema": "capy.document/1",
         "label": row.label,
@@ -108,7 +92,7 @@ def chunks(db: Connection, label: str) -> Iterator[Record]:
     Raises:
         NotFound: there is no such source.
     """
-    row = source(db, label)
+    row = source_named(db, label)
     for stored in queries.chunk_rows(db, row.id):
         chunk = chunk_of(stored)
         yield {

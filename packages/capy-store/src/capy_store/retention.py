@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from capy_core.database import Connection, checkpoint, translate, write
-from capy_core.errors import BadInput, Busy, NotFound
+from capy_core.errors import BadInput, Busy
 
 from . import queries, staging
+from .naming import source_named
 from .queries import SourceRow
 
 if TYPE_CHECKING:
@@ -105,10 +106,7 @@ def plan(
     if purge not in ("", "ephemeral", "session"):
         raise BadInput(f"cannot purge {purge!r}", "purge ephemeral or session; durable sources are deleted by label")
     if label is not None:
-        row = queries.source_by_label(db, label)
-        if row is None:
-            raise NotFound(f"there is no source {label!r}", "list them: capy-store sources", label=label)
-        return [_eviction(row, "manual", config, now)]
+        return [_eviction(source_named(db, label), "manual", config, now)]
     rows = queries.all_sources(db)
     if purge:
         return [_eviction(row, "purge", config, now) for row in rows if row.kind == purge]

@@ -119,9 +119,10 @@ class Store:
             NotFound: there is no such source.
         """
         from . import overview
+        from .naming import source_named
 
         with write(self.db):
-            row = overview.source(self.db, label)
+            row = source_named(self.db, label)
             queries.delete_source(self.db, row.id)
         return overview.describe(row, self.config, time.time())
 

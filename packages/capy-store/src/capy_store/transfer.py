@@ -11,11 +11,12 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from capy_core.errors import BadInput, NotFound
+from capy_core.errors import BadInput
 from capy_core.records import Record
 
 from . import queries
 from .incoming import document_from
+from .naming import source_named
 from .rows import chunk_of
 
 if TYPE_CHECKING:
@@ -36,14 +37,7 @@ def exported(db: Connection, labels: list[str] | None = None) -> Iterator[Record
     Raises:
         NotFound: a label has no source; nothing was given out then.
     """
-    if labels is None:
-        rows = list(queries.all_sources(db))
-    else:
-        found = [(label, queries.source_by_label(db, label)) for label in labels]
-        missing = next((label for label, row in found if row is None), None)
-        if missing is not None:
-            raise NotFound(f"there is no source {missing!r}", "list them: capy-store sources", label=missing)
-        rows = [row for _, row in found if row is not None]
+    rows = queries.all_sources(db) if labels is None else [source_named(db, label) for label in labels]
     return (_record(db, row) for row in rows)
 
 
