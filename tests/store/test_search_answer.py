@@ -87,6 +87,7 @@ def labels(result: SearchResult) -> list[str]:
         ("cafe", "cafe"),
         ("Größe", "cafe"),
         ("grosse", ""),
+        ("Grosze", ""),
         ("slow", "perf"),
         ("k8s", "cluster"),
     ],
@@ -326,3 +327,16 @@ def test_the_newest_are_compared_when_every_word_is_common(store: Store, monkeyp
     result = store.search("needle")
     assert set(labels(result)) == {"15", "16", "17", "18", "19"}
     assert any("newest 5 chunks" in note for note in result.notes)
+
+
+def test_signs_alone_can_be_searched(store: Store) -> None:
+    store.index(Document("js", "if (a === b) return"))
+    store.index(Document("py", "if a == b: return", content_type="output"))
+    assert labels(store.search("===")) == ["js"]
+    with pytest.raises(UsageError):  # two signs are too few to look for
+        store.search("=>")
+
+
+def test_output_whose_words_bear_diacritics_is_found_without_them(store: Store) -> None:
+    store.index(Document("log", "Größe: 3\n" * 3 + "Müller hat gewonnen\n", content_type="output"))
+    assert "Müller hat gewonnen" in store.search("muller").hits[0].content

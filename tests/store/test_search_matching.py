@@ -62,3 +62,10 @@ def test_words_are_met_exactly_where_sqlite_finds_them(text: str, word: str) -> 
         db.close()
     expected = re.findall("<(.*?)>", marked[0]) if marked else []
     assert places(Form(word), f"{text} {word}ing") == [word for run in expected for word in run.split()]
+
+
+@pytest.mark.parametrize(
+    ("word", "text"), [("cafe", "Café"), ("café", "CAFE"), ("größe", "Größe"), ("ελληνικά", "Ελληνικα")]
+)
+def test_diacritics_make_no_difference(word: str, text: str) -> None:
+    assert places(Form(word), f"the {text} is") == [text]

@@ -13,7 +13,7 @@ from capy_core.fts import quoted
 from ..schema import TRIGRAM_GROUP
 from .scope import Scope
 
-BUDGET = 3000  # rows that one ranked query may touch; the rarest terms go first
+BUDGET = 2000  # rows that one ranked query may touch; the rarest terms go first
 MOST_TRIGRAMS = 16
 MOST_SUBSTRING_GROUPS = 24
 

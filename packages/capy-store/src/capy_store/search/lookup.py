@@ -67,6 +67,8 @@ class _Reader:
             least = sorted((group.idf for group in groups), reverse=True)[MOST_GROUPS - 1]
             groups = [group for group in groups if group.idf >= least][:MOST_GROUPS]
         literals = [self._literal(literal) for literal in query.literals]
+        if not groups:  # signs alone, such as `===`
+            groups = [Group(literal, [Form(literal, anywhere=True)], 1.0, "trigram") for literal in query.literals]
         found.question = Question(groups, literals, query.signs, query.about_failure)
         return found
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from unicodedata import category, normalize
 
 from capy_core.porter import stem
 
 Place = tuple[int, int]  # start and end in the text
 
+_ACCENTED = re.compile("[\u00c0-\u024f\u0370-\u052f\u1e00-\u1fff]")
 _TOKEN = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])[0-9]*")
 _MOST_PROBES = 64
@@ -28,7 +30,7 @@ class Form:
     __slots__ = ("_anywhere", "_stem", "_verbatim", "_verdicts", "prefix", "text", "weight")
 
     def __init__(self, text: str, weight: float = 1.0, *, anywhere: bool = False) -> None:
-        self.text = text
+        self.text = text = _plain(text)
         self.weight = weight
         self._verbatim = anywhere or not _TOKEN.fullmatch(text)
         self._anywhere = anywhere or not text[:1].isalnum()
@@ -42,11 +44,13 @@ class Form:
         prefix, find = self.prefix, low.find
         length = len(prefix)
         at = find(prefix)
+        stop = len(low)
+        is_word = prefix == self.text
         probes = _MOST_PROBES
         while at >= 0 and probes:
             end = at + length
             if self._anywhere or at == 0 or not low[at - 1].isalnum() or _is_hump(text, at):
-                if not self._verbatim:
+                if not self._verbatim and not (is_word and (end == stop or not low[end].isalnum())):
                     end = self._end(text, low, at, end)
                 if end:
                     found.append((at, end))
@@ -64,7 +68,7 @@ class Form:
         token = low[at:end]
         verdict = self._verdicts.get(token)
         if verdict is None:
-            verdict = self._verdicts[token] = stem(_plain(token)) == self._stem
+            verdict = self._verdicts[token] = stem(token) == self._stem
         if verdict:
             return end
         original = text[at:end]
@@ -75,9 +79,13 @@ class Form:
 
 
 def lowered(text: str) -> str:
-    """`text` in lower case, each character still at its place."""
+    """`text` in lower case and without diacritics, as the index has it; each character still at its place."""
     low = text.lower()
-    return low if len(low) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+    if low.isascii():
+        return low
+    if len(low) != len(text):
+        low = "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
+    return low.translate(_bases()) if _ACCENTED.search(low) else low
 
 
 def _prefix(word: str, stem_: str) -> str:
@@ -94,8 +102,13 @@ def _is_hump(text: str, at: int) -> bool:
     return text[at].isupper() and text[at - 1].islower()
 
 
-def _plain(token: str) -> str:
-    """Without diacritics, as `remove_diacritics 2` indexes it."""
-    if token.isascii():
-        return token
-    return "".join(c for c in normalize("NFD", token) if category(c) != "Mn")
+def _plain(text: str) -> str:
+    return text if text.isascii() else text.translate(_bases())
+
+
+@cache
+def _bases() -> dict[int, int]:
+    """Letters with a diacritic, Latin, Greek and Cyrillic -> those without."""
+    codes = [*range(0x00C0, 0x0250), *range(0x0370, 0x0530), *range(0x1E00, 0x2000)]
+    forms = {code: normalize("NFD", chr(code)) for code in codes}
+    return {code: ord(form[0]) for code, form in forms.items() if len(form) > 1 and category(form[1]) == "Mn"}

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 
 from .lanes import Row
 from .matching import Form, lowered
-from .windows import windows
+from .windows import TARGET, windows
 from .words import FAILURE_MARKS
 
 WINDOWED = frozenset(("output", "json"))  # content types that are answered in windows
 
 COVER, ORDERED, NEAR, CHARS, TITLE, NAMES, LITERAL, SIGNS, ASKS = 0.3, 0.3, 0.2, 0.3, 0.1, 0.2, 0.3, 1.4, -0.4
 TITLED = 0.3  # the title has all that is asked for, and little else
-FAILURE, FAILURE_ASKED = 0.05, 0.2
+FAILURE = 0.2  # for a window that tells of one, when the question is about one
 CHUNK_SHARE = 0.25  # of a window's relevance that comes from its chunk
 
 _NEAR_CHARS = 50  # about eight words
@@ -28,7 +28,7 @@ _ADJACENT_CHARS = 2
 _FAR = -(1 << 30)
 _ALL = 0.999
 _TOKEN = re.compile(r"[^\W_]+")
-_PLACES, _PLACES_WINDOWED = 12, 64  # of one form in one chunk
+_PLACES, _PLACES_WINDOWED = 12, 32  # of one form in one chunk
 _SHORT = 1500  # characters; in a longer text parts of a word are met by chance
 
 
@@ -94,13 +94,12 @@ class Match:
 
 @dataclass(slots=True)
 class Ranked:
-    """A part of a candidate's body with its score; `at` counts the windows of a chunk."""
+    """A part of a candidate's body, and its score."""
 
     match: Match
     score: float
     start: int
     end: int
-    at: int = 0
 
 
 @dataclass(slots=True)
@@ -218,9 +217,9 @@ def _rank_windows(question: Question, matches: list[Match], scores: dict[int, fl
     that of the best chunk.
     """
     found = [
-        (Ranked(m, 0.0, start, end, at), _measure(question, m, events, (end - start) / 300))
+        (Ranked(m, 0.0, start, end), _measure(question, m, events, (end - start) / TARGET))
         for m in matches
-        for at, start, end, events in _with_events(m)
+        for start, end, events in _with_events(m)
     ]
     best = max((measure.relevance for _, measure in found), default=0.0) or 1.0
     best_chunk = max((scores[m.row.id] for m in matches), default=0.0) / top
@@ -228,24 +227,24 @@ def _rank_windows(question: Question, matches: list[Match], scores: dict[int, fl
         m = window.match
         relevance = (1 - CHUNK_SHARE) * best_chunk * measure.relevance / best + CHUNK_SHARE * scores[m.row.id] / top
         score = relevance + _common(question, m, measure, window.start, window.end) + CHARS * measure.cover
-        if any(map(m.low[window.start : window.end].__contains__, FAILURE_MARKS)):
-            score += FAILURE_ASKED if question.about_failure else FAILURE
+        if question.about_failure and any(map(m.low[window.start : window.end].__contains__, FAILURE_MARKS)):
+            score += FAILURE
         window.score = score
         yield window
 
 
-def _with_events(found: Match) -> Iterator[tuple[int, int, int, list[Event]]]:
-    """The windows of a chunk that meet the question: number, start, end, events."""
+def _with_events(found: Match) -> Iterator[tuple[int, int, list[Event]]]:
+    """The windows of a chunk that meet the question: start, end, events."""
     spans, events = windows(found.row.body), found.events
     first, count = bisect_left(events, (0,)), len(events)
-    if first == count and spans and events:  # only the title meets it: the chunk's beginning stands for it
-        yield 0, *spans[0], []
-    for at, (start, end) in enumerate(spans):
+    if first == count and spans:  # the title alone meets it: the chunk's beginning stands for it
+        yield *spans[0], []
+    for start, end in spans:
         last = first
         while last < count and events[last][0] < end:
             last += 1
         if last > first:
-            yield at, start, end, events[first:last]
+            yield start, end, events[first:last]
         first = last
 
 

@@ -5,6 +5,7 @@ The index's words are stems, in order, so that those with the same beginning are
 
 from __future__ import annotations
 
+import json
 import string
 from dataclasses import dataclass
 
@@ -15,7 +16,11 @@ _MOST_ROWS = 20_000
 _MOST_GUESSES = 3
 _TWO_EDITS_FROM = 8  # letters
 _REPLACE_FROM = 5  # in a word of four letters another letter makes another word
-_RANGE = "SELECT term, doc FROM temp.terms WHERE term >= ? AND term < ? AND length(term) BETWEEN ? AND ? LIMIT ?"
+_KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+_RANGES = """
+SELECT term, doc FROM json_each(?) CROSS JOIN temp.terms
+WHERE term >= value ->> 0 AND term < value ->> 1 AND length(term) BETWEEN ? AND ? LIMIT ?
+"""
 
 
 @dataclass(frozen=True)
@@ -82,9 +87,8 @@ def _near(db: Connection, forms: set[str], ranges: list[tuple[str, str]], most: 
     from rapidfuzz.distance import OSA
 
     shortest, longest = min(map(len, forms)) - most, max(map(len, forms)) + most
-    counts: dict[str, int] = {}
-    for low, high in ranges:
-        counts.update(db.execute(_RANGE, (low, high, shortest, longest, _MOST_ROWS)).fetchall())
+    parameters = (json.dumps(ranges), shortest, longest, _MOST_ROWS)
+    counts: dict[str, int] = dict(db.execute(_RANGES, parameters).fetchall())
     terms = [term for term in counts if term.isalpha()]
     near: dict[str, tuple[int, int]] = {}
     for form in forms:
@@ -94,12 +98,24 @@ def _near(db: Connection, forms: set[str], ranges: list[tuple[str, str]], most: 
 
 
 def _other_beginnings(word: str) -> list[tuple[str, str]]:
-    """Ranges that hold every single edit among the first two letters."""
+    """Ranges for one edit among the first two letters: swapped, one too many, one missing, the next key hit.
+
+    Each costs 0.1 ms. A missing first letter needs none: the rest of the word is found inside the word.
+    """
     first, second, rest = word[0], word[1], word[2:4]
     beginnings = {second + first + rest, first + rest[:1] + second + rest[1:], word[1:5], first + word[2:5]}
-    for letter in string.ascii_lowercase:
-        beginnings |= {letter + second + rest, first + letter + rest, letter + word[:3], first + letter + word[1:3]}
+    beginnings |= {key + second + rest for key in _next_keys(first)} | {
+        first + key + rest for key in _next_keys(second)
+    }
+    beginnings |= {first + letter + word[1:3] for letter in string.ascii_lowercase}
     return [_range(beginning) for beginning in sorted(beginnings)]
+
+
+def _next_keys(letter: str) -> set[str]:
+    row = next(number for number, keys in enumerate(_KEYBOARD) if letter in keys)
+    at = _KEYBOARD[row].index(letter)
+    around = [(row, at - 1), (row, at + 1), (row - 1, at), (row - 1, at + 1), (row + 1, at - 1), (row + 1, at)]
+    return {_KEYBOARD[r][c] for r, c in around if 0 <= r < 3 and 0 <= c < len(_KEYBOARD[r])}
 
 
 def _range(beginning: str) -> tuple[str, str]:
