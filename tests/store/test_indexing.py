@@ -41,6 +41,26 @@ def found(store: Store, word: str) -> list[str]:
     return [row[0] for row in store.db.execute(sql, (f'"{word}"',))]
 
 
+class BrokenStream(io.BytesIO):
+    """A stream that fails after some bytes; a seekable one only when it is read a second time."""
+
+    def __init__(self, data: bytes, *, after: int, seekable: bool = False) -> None:
+        super().__init__(data)
+        self._after, self._seekable, self._sound = after, seekable, seekable
+
+    def seekable(self) -> bool:
+        return self._seekable
+
+    def seek(self, at: int, whence: int = 0) -> int:
+        self._sound = False
+        return super().seek(at, whence)
+
+    def read(self, size: int | None = -1) -> bytes:
+        if self.tell() > self._after and not self._sound:
+            raise OSError("gone")
+        return super().read(size)
+
+
 def lines(count: int, seed: int = 1) -> str:
     """Log-like text of about 60 characters a line."""
     chance = random.Random(seed)
@@ -283,6 +303,20 @@ def test_only_small_sources_are_in_the_substring_lane(tmp_path: Path) -> None:
         assert store.db.execute("SELECT count(*) FROM chunks_trigram_docsize").fetchone() == (0,)
 
 
+def test_rows_of_the_substring_lane_go_with_a_text_that_was_not_kept(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "kb.db", KEY, StoreConfig(trigram_max_bytes=50_000_000)) as store:
+        for size in (100, 60_000):
+            store.index(Document("log", lines(size)))
+            assert (
+                store.index(Document("log", f"\x1b[1m{lines(size)}")).status == "unchanged"
+            )  # known only once it is cut
+            assert sound(store)
+        with pytest.raises(OSError, match="gone"):
+            store.index_stream(Origin("other"), BrokenStream(lines(60_000).encode(), after=2_500_000, seekable=True))
+        assert sound(store)
+        assert not store.index(Document("empty", "", kind="ephemeral")).trigram
+
+
 def test_parts_have_titles_and_types_of_their_own_and_lines_go_on(store: Store) -> None:
     parts = [Part("make", '{"ok": true}\n', "json"), Part("make, stderr", "warning: zebra\n", "output")]
     result = store.index(Document("run", parts=parts, content_type="json"))
@@ -305,18 +339,9 @@ def test_given_chunks_are_stored_as_they_are(store: Store) -> None:
 
 
 def test_an_error_in_the_middle_of_a_stream_leaves_the_old_text(store: Store) -> None:
-    class Broken(io.BytesIO):
-        def seekable(self) -> bool:
-            return False
-
-        def read(self, size: int | None = -1) -> bytes:
-            if self.tell() > 14_000_000:
-                raise OSError("gone")
-            return super().read(size)
-
     store.index(Document("log", "zebra\n"))
     with pytest.raises(OSError, match="gone"):
-        store.index_stream(Origin("log"), Broken(lines(350_000).encode()))
+        store.index_stream(Origin("log"), BrokenStream(lines(350_000).encode(), after=14_000_000))
     assert stored(store, "log") == "zebra\n"
     assert queries.incomplete_sources(store.db) == []
 

@@ -44,7 +44,7 @@ def group(app: App, project_dir: Path | None, database: Path | None) -> None:
 
     \b
     Example:
-        capy-exec shell 'make test' | capy-store index
+        capy-exec shell -c 'make test' | capy-store index
         capy-store search "which test failed"
     """
     app.project_dir, app.database = project_dir, database

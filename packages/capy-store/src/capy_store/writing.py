@@ -89,7 +89,7 @@ class Writer:
     def _stage(self, job: Job) -> int:
         """A source that nobody sees yet."""
         staging.sweep(self._db)
-        values = {**_values(job, None), "label": staging.new_label(), "complete": 0}
+        values = {**_values(job, None), "label": staging.new_label(), "complete": 0, "trigram": int(job.trigram)}
         return queries.insert_source(self._db, values)
 
     def _add(self, job: Job, source_id: int, rows: Slice) -> None:
@@ -135,7 +135,7 @@ def _values(job: Job, old: SourceRow | None) -> dict[str, Any]:
         "redactions": reading.redactions,
         "chunk_count": job.chunks,
         "code_chunk_count": job.code_chunks,
-        "trigram": int(job.trigram),
+        "trigram": int(job.trigram and job.chunks > 0),
         "complete": 1,
         "created_at": old.created_at if old else now,
         "indexed_at": now,

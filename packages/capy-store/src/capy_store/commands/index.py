@@ -80,7 +80,7 @@ def index(
     \b
     Example:
         capy-store index README.md docs/*.md
-        capy-exec shell 'make test' | capy-store index
+        capy-exec shell -c 'make test' | capy-store index
         journalctl -b | capy-store index --label boot-log --kind ephemeral
     """
     app: App = ctx.obj
