@@ -3,30 +3,34 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capy_store.search.windows import MOST, TARGET, windows
+from capy_store.search.windows import size_for, windows
 
 
-@given(st.lists(st.text(alphabet="ab ,;é\n", max_size=900)).map("".join))
-def test_windows_tile_the_text_and_stay_small(text: str) -> None:
-    spans = windows(text)
+@given(st.lists(st.text(alphabet="ab ,;é\n", max_size=900)).map("".join), st.sampled_from((240, 600, 900)))
+def test_windows_tile_the_text_and_stay_small(text: str, size: int) -> None:
+    spans = windows(text, size)
     assert "".join(text[start:end] for start, end in spans) == text
-    assert all(0 < end - start <= MOST for start, end in spans)
+    assert all(0 < end - start <= max(600, size * 4 / 3) for start, end in spans)
     for start, end in spans[:-1]:
         inside_a_long_line = "\n" not in text[start : end - 1] or text[end - 1] != "\n"
         assert text[end - 1] == "\n" or inside_a_long_line
 
 
 def test_short_lines_share_a_window_up_to_the_target() -> None:
-    line = "x" * (TARGET // 4 - 1) + "\n"
-    assert windows(line * 8) == [(0, TARGET), (TARGET, 2 * TARGET)]
+    line = "x" * 59 + "\n"
+    assert windows(line * 8, 240) == [(0, 240), (240, 480)]
 
 
 def test_a_long_line_is_cut_between_tokens() -> None:
     text = "id=12345 " * 200
-    pieces = [text[start:end] for start, end in windows(text)]
+    pieces = [text[start:end] for start, end in windows(text, 240)]
     assert len(pieces) > 2
     assert all(piece.endswith("id=12345 ") for piece in pieces)
 
 
 def test_a_token_longer_than_a_window_is_cut_where_it_must_be() -> None:
-    assert windows("x" * (MOST + 1)) == [(0, MOST), (MOST, MOST + 1)]
+    assert windows("x" * 601, 240) == [(0, 600), (600, 601)]
+
+
+def test_the_more_windows_are_wanted_the_smaller_they_are() -> None:
+    assert [size_for(limit) for limit in (1, 3, 10, 20, 100)] == [900, 900, 900, 450, 240]

@@ -12,11 +12,13 @@ from capy_core.errors import UsageError
 from .. import queries
 from ..documents import CONTENT_TYPES, KINDS, Hit, SearchResult
 from . import lanes, scope, terms
+from .lanes import Row
 from .lookup import Lookup, look_up
 from .rank import WINDOWED, Question, Ranked, rank
 from .scope import Scope
 from .snippet import snippet
 from .terms import Query
+from .windows import size_for
 
 MOST_HITS = 1000
 CANDIDATES = 30  # at least; three for each hit that is asked for
@@ -35,6 +37,7 @@ def answer(
     content_types: Sequence[str] = (),
     since: int | None = None,
     until: int | None = None,
+    window: int = 0,
 ) -> SearchResult:
     """The chunks that answer a question; of tool output and JSON, the windows of lines. Reads only.
 
@@ -44,6 +47,7 @@ def answer(
         sources: only these; see `scope.select`.
         kinds, content_types: only these; empty: all.
         since, until: bounds of the time of indexing, UTC seconds, inclusive.
+        window: characters of a window; 0: 900, and fewer where more than 10 hits are wanted.
 
     Returns:
         No hits when nothing matches; `notes` then say whether the words or the filters are the reason.
@@ -61,7 +65,9 @@ def answer(
     with translate():
         where = scope.select(db, sources=sources, kinds=kinds, content_types=content_types, since=since, until=until)
         found = look_up(db, asked, where)
-        chosen, notes = _search(db, asked, found, where, max(1, min(limit, MOST_HITS)))
+        limit = max(1, min(limit, MOST_HITS))
+        rows, scores, notes = _candidates(db, asked, found, where, limit)
+        chosen = _choose(rank(found.question, rows, scores, window or size_for(limit)), limit)
         if asked.cut:
             notes.append("the query is long: only a part of its words was used")
         if not chosen:
@@ -75,7 +81,10 @@ def _check(given: Sequence[str], known: Sequence[str], what: str) -> None:
             raise UsageError(f"no {what} {name!r}", f"it is one of {', '.join(known)}")
 
 
-def _search(db: Connection, asked: Query, found: Lookup, where: Scope, limit: int) -> tuple[list[Ranked], list[str]]:
+def _candidates(
+    db: Connection, asked: Query, found: Lookup, where: Scope, limit: int
+) -> tuple[list[Row], dict[int, float], list[str]]:
+    """The chunks to compare, SQLite's scores of them, and notes about limits that were reached."""
     best = lanes.ranked(db, found.counts, where, max(CANDIDATES, 3 * limit))
     related = {term: count for term, count in found.related.items() if term not in found.counts}
     more = lanes.ranked(db, related, where, _RELATED)
@@ -85,7 +94,7 @@ def _search(db: Connection, asked: Query, found: Lookup, where: Scope, limit: in
     notes = []
     if min(found.counts.values(), default=0) > lanes.BUDGET:
         notes.append(f"every word of the query is common: only the newest {lanes.BUDGET:,} chunks were compared")
-    return _choose(rank(found.question, rows, {} if where.is_small else best), limit), notes
+    return rows, {} if where.is_small else best, notes
 
 
 def _choose(ranked: list[Ranked], limit: int) -> list[Ranked]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from .lanes import Row
 from .matching import Form, lowered
-from .windows import TARGET, windows
+from .windows import windows
 from .words import FAILURE_MARKS
 
 WINDOWED = frozenset(("output", "json"))  # content types that are answered in windows
@@ -112,13 +112,14 @@ class _Measure:
     title: float
 
 
-def rank(question: Question, rows: list[Row], bm25: dict[int, float]) -> list[Ranked]:
+def rank(question: Question, rows: list[Row], bm25: dict[int, float], window: int) -> list[Ranked]:
     """Candidates, or their windows, that meet the question; the best first.
 
     Ties go to what was indexed later, then to the earlier chunk and line.
 
     Args:
         bm25: SQLite's scores of the rows it ranked; for the others one is made from the text.
+        window: the size of a window, characters.
     """
     matches = [match(question, row) for row in rows]
     average = sum(len(row.body) for row in rows) / (len(rows) or 1) or 1.0
@@ -134,7 +135,8 @@ def rank(question: Question, rows: list[Row], bm25: dict[int, float]) -> list[Ra
         for found in matches
         if found.row.content_type not in WINDOWED
     ]
-    ranked += _rank_windows(question, [m for m in matches if m.row.content_type in WINDOWED], scores, top)
+    windowed = [found for found in matches if found.row.content_type in WINDOWED]
+    ranked += _rank_windows(question, windowed, scores, top, window)
     ranked.sort(key=lambda r: (-round(r.score, 9), -r.match.row.indexed_at, r.match.row.id, r.start))
     return ranked
 
@@ -212,30 +214,32 @@ def _score_whole(question: Question, found: Match, measure: _Measure, relevance:
     return score + ASKS * _asking(question, found)
 
 
-def _rank_windows(question: Question, matches: list[Match], scores: dict[int, float], top: float) -> Iterator[Ranked]:
+def _rank_windows(
+    question: Question, matches: list[Match], scores: dict[int, float], top: float, window: int
+) -> Iterator[Ranked]:
     """The windows that hold something of the question. Their relevance is relative to the best of them, which gets
     that of the best chunk.
     """
     found = [
-        (Ranked(m, 0.0, start, end), _measure(question, m, events, (end - start) / TARGET))
+        (Ranked(m, 0.0, start, end), _measure(question, m, events, (end - start) / window))
         for m in matches
-        for start, end, events in _with_events(m)
+        for start, end, events in _with_events(m, window)
     ]
     best = max((measure.relevance for _, measure in found), default=0.0) or 1.0
     best_chunk = max((scores[m.row.id] for m in matches), default=0.0) / top
-    for window, measure in found:
-        m = window.match
+    for part, measure in found:
+        m = part.match
         relevance = (1 - CHUNK_SHARE) * best_chunk * measure.relevance / best + CHUNK_SHARE * scores[m.row.id] / top
-        score = relevance + _common(question, m, measure, window.start, window.end) + CHARS * measure.cover
-        if question.about_failure and any(map(m.low[window.start : window.end].__contains__, FAILURE_MARKS)):
+        score = relevance + _common(question, m, measure, part.start, part.end) + CHARS * measure.cover
+        if question.about_failure and any(map(m.low[part.start : part.end].__contains__, FAILURE_MARKS)):
             score += FAILURE
-        window.score = score
-        yield window
+        part.score = score
+        yield part
 
 
-def _with_events(found: Match) -> Iterator[tuple[int, int, list[Event]]]:
+def _with_events(found: Match, window: int) -> Iterator[tuple[int, int, list[Event]]]:
     """The windows of a chunk that meet the question: start, end, events."""
-    spans, events = windows(found.row.body), found.events
+    spans, events = windows(found.row.body, window), found.events
     first, count = bisect_left(events, (0,)), len(events)
     if first == count and spans:  # the title alone meets it: the chunk's beginning stands for it
         yield *spans[0], []

@@ -10,7 +10,7 @@ from .terms import parse
 from .windows import windows
 
 MOST_CHARS = 600
-_TARGET = 200
+_STRETCH = 200
 
 
 def snippet(question: Question, hit: Ranked) -> str:
@@ -23,7 +23,7 @@ def snippet(question: Question, hit: Ranked) -> str:
         return body.strip("\n")
     events = [(event[0] - hit.start, event[2]) for event in hit.match.events if hit.start <= event[0] < hit.end]
     starts = [at for at, _ in events]
-    spans = windows(body, _TARGET, MOST_CHARS)
+    spans = windows(body, _STRETCH)
     held = [{group for _, group in events[bisect_left(starts, a) : bisect_left(starts, b)]} for a, b in spans]
     chosen: list[int] = []
     met: set[int] = set()

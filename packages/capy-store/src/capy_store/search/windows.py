@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-TARGET = 240  # characters; lines are added up to this
-MOST = 600  # a longer line is cut, between tokens
+SMALLEST, LARGEST = 240, 900  # characters that lines are added up to
+_LINE = 600  # a line longer than that, and than a window by a third, is cut between tokens
+_ALL = 9000
 
 _MARKS = " \t,;&|>}])"
 
 
-def windows(text: str, target: int = TARGET, most: int = MOST) -> list[tuple[int, int]]:
+def size_for(limit: int) -> int:
+    """The size of a window where `limit` are wanted: all together are about `_ALL` characters."""
+    return max(SMALLEST, min(LARGEST, _ALL // limit))
+
+
+def windows(text: str, size: int) -> list[tuple[int, int]]:
     """The windows of a text as (start, end), in order, without gaps: whole lines, or a piece of one long line."""
+    most = max(_LINE, size + size // 3)
     spans: list[tuple[int, int]] = []
     start = at = 0
     length = len(text)
     while at < length:
         newline = text.find("\n", at)
         end = length if newline < 0 else newline + 1
-        if at > start and end - start > target:
+        if at > start and end - start > size:
             spans.append((start, at))
             start = at
         while end - start > most:
