@@ -340,3 +340,13 @@ def test_signs_alone_can_be_searched(store: Store) -> None:
 def test_output_whose_words_bear_diacritics_is_found_without_them(store: Store) -> None:
     store.index(Document("log", "Größe: 3\n" * 3 + "Müller hat gewonnen\n", content_type="output"))
     assert "Müller hat gewonnen" in store.search("muller").hits[0].content
+
+
+def test_a_question_of_which_no_word_is_known_is_not_answered_by_guesses(store: Store) -> None:
+    store.index(Document("run", "the transcript of a slow negotiation, in which the sensor was calibrated"))
+    for query in ("throughput of scripts", "latency turtles seasons"):
+        assert store.search(query).hits == []
+        assert labels(store.search(query, sources=["run"])) == ["run"]  # it is meant to be in there
+    assert labels(store.search("sensro calibrtaion")) == ["run"]  # typing errors are no guesses
+    assert labels(store.search("throughput")) == ["run"]
+    assert labels(store.search("ranscrip")) == ["run"]

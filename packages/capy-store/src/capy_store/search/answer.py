@@ -64,6 +64,8 @@ def answer(
         raise UsageError("the query holds nothing to search for", "give at least one word or name")
     with translate():
         where = scope.select(db, sources=sources, kinds=kinds, content_types=content_types, since=since, until=until)
+        if where.is_empty:
+            return SearchResult(query, [], {}, _reasons(db, asked, where))
         found = look_up(db, asked, where)
         limit = max(1, min(limit, MOST_HITS))
         rows, scores, notes = _candidates(db, asked, found, where, limit)

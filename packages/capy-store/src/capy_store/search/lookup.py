@@ -20,6 +20,7 @@ _PART_WEIGHT = 0.5
 _CORRECTED_WEIGHT = 0.9
 _COMMON_SYNONYM = 500  # chunks; a synonym of more tells nothing
 _VERIFIED = 15
+_LOOSE = 0.5  # the weight of a synonym below which it only often means the same
 _MOST_UNKNOWN = 8  # words that are not in the index and are looked into
 _WHOLE_SUBSTRING = 6  # letters; a shorter one must stand at an end of its word
 
@@ -54,7 +55,10 @@ class _Reader:
         terms = (*query.words, *query.parts, *query.pairs)
         self._counts = {term: lanes.frequency(db, term, scope) for term in terms}
         self._unknown = 0
-        self._known = any(self._counts[word] for word in query.words)
+        # where no word of several is known, the question is likely about something else: guess with care;
+        # but who names a source expects the answer to be in it
+        known = any(self._counts[word] for word in query.words)
+        self._lenient = known or len(query.words) == 1 or scope.is_named
         question = Question([], [], query.signs, query.about_failure)
         self._found = Lookup(question, {term: count for term, count in self._counts.items() if count})
 
@@ -79,6 +83,8 @@ class _Reader:
             self._unknown += 1
             count = self._inside(word, group) or self._corrected(word, group)
         for other, weight in synonyms(word).items():
+            if weight < _LOOSE and not self._lenient:
+                continue
             number = lanes.frequency(self._db, other, self._scope, _COMMON_SYNONYM)
             if number:
                 group.forms.append(Form(other, weight))
@@ -97,7 +103,7 @@ class _Reader:
         """Look for an unknown word inside longer ones; the number of chunks that hold it."""
         if len(word) < 4:
             return 0
-        form = Form(word, anywhere=True)
+        form = Form(word, verbatim=True, anywhere=self._lenient)
         held = self._verified(form, word)
         if held:
             group.forms, group.lane = [form], "trigram"
@@ -119,8 +125,7 @@ class _Reader:
         """Take an unknown word for the known one nearest to it; the number of chunks that hold that."""
         if self._scope.ids is not None and lanes.frequency(self._db, word, EVERYTHING, 0):
             return 0  # it is no typing error: other sources hold it
-        lenient = self._known or len(self._query.words) == 1
-        guess = self._best_guess(word, nearest(self._db, word, lenient=lenient), lenient=lenient)
+        guess = self._best_guess(word, nearest(self._db, word, lenient=self._lenient))
         if guess is None:
             return 0
         surface, count = guess
@@ -129,7 +134,7 @@ class _Reader:
         self._found.counts[surface] = count
         return count
 
-    def _best_guess(self, word: str, guesses: list[Guess], *, lenient: bool) -> tuple[str, int] | None:
+    def _best_guess(self, word: str, guesses: list[Guess]) -> tuple[str, int] | None:
         """The guess whose written form is nearest. The index holds stems, in which different words look alike."""
         best = None
         for guess in guesses:
@@ -141,7 +146,7 @@ class _Reader:
                 low = lowered(text)
                 for start, end in form.places(text, low, 12):
                     surface = low[start:end]
-                    distance = guess.distance(word, surface, lenient=lenient)
+                    distance = guess.distance(word, surface, lenient=self._lenient)
                     if distance is not None and (best is None or (distance, -count, surface) < best):
                         best = (distance, -count, surface)
         return (best[2], -best[1]) if best else None

@@ -17,22 +17,23 @@ _MOST_PROBES = 64
 
 
 class Form:
-    """One way to write something that is looked for: a word, met in all its inflections, or a phrase, met verbatim.
+    """One way to write something that is looked for: a word, met in all its inflections, or a text, met verbatim.
 
     Args:
         text: lower case.
         weight: how much meeting it counts, 1 for what was asked itself.
-        anywhere: met inside words too (parts of names, scripts without spaces).
+        verbatim: met as it stands at the start of a word, however that goes on; so is all that is no plain word.
+        anywhere: met as it stands inside words too (parts of names, scripts without spaces).
 
     A text in lower case that does not hold `prefix` does not hold the form.
     """
 
     __slots__ = ("_anywhere", "_stem", "_verbatim", "_verdicts", "prefix", "text", "weight")
 
-    def __init__(self, text: str, weight: float = 1.0, *, anywhere: bool = False) -> None:
+    def __init__(self, text: str, weight: float = 1.0, *, verbatim: bool = False, anywhere: bool = False) -> None:
         self.text = text = _plain(text)
         self.weight = weight
-        self._verbatim = anywhere or not _TOKEN.fullmatch(text)
+        self._verbatim = verbatim or anywhere or not _TOKEN.fullmatch(text)
         self._anywhere = anywhere or not text[:1].isalnum()
         self._stem = stem(text)
         self.prefix = text if self._verbatim else _prefix(text, self._stem)

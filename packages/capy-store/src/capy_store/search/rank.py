@@ -18,7 +18,7 @@ from .words import FAILURE_MARKS
 
 WINDOWED = frozenset(("output", "json"))  # content types that are answered in windows
 
-COVER, ORDERED, NEAR, CHARS, TITLE, NAMES, LITERAL, SIGNS, ASKS = 0.3, 0.3, 0.2, 0.3, 0.1, 0.2, 0.3, 1.4, -0.4
+COVER, PARTIAL, ORDERED, NEAR, TITLE, NAMES, LITERAL, SIGNS, ASKS = 0.6, 0.3, 0.3, 0.2, 0.1, 0.2, 0.3, 1.4, -0.4
 TITLED = 0.3  # the title has all that is asked for, and little else
 FAILURE = 0.2  # for a window that tells of one, when the question is about one
 CHUNK_SHARE = 0.25  # of a window's relevance that comes from its chunk
@@ -207,7 +207,7 @@ def _tally(titled: list[float], events: list[Event]) -> tuple[list[float], list[
 
 def _score_whole(question: Question, found: Match, measure: _Measure, relevance: float) -> float:
     score = relevance + _common(question, found, measure, 0, len(found.low))
-    score += CHARS * (measure.cover + _partial(question, found) / question.weight)
+    score += PARTIAL * _partial(question, found) / question.weight
     if question.signs:
         body, title = found.row.body, found.row.title
         score += SIGNS * sum(sign in body or sign in title for sign in question.signs) / len(question.signs)
@@ -230,7 +230,7 @@ def _rank_windows(
     for part, measure in found:
         m = part.match
         relevance = (1 - CHUNK_SHARE) * best_chunk * measure.relevance / best + CHUNK_SHARE * scores[m.row.id] / top
-        score = relevance + _common(question, m, measure, part.start, part.end) + CHARS * measure.cover
+        score = relevance + _common(question, m, measure, part.start, part.end)
         if question.about_failure and any(map(m.low[part.start : part.end].__contains__, FAILURE_MARKS)):
             score += FAILURE
         part.score = score

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from capy_core.database import Connection
 
@@ -28,6 +28,7 @@ class Scope:
         where: SQL to add to a query on a full-text table called `f`; "" for the whole store.
         parameters: for `where`.
         is_small: bm25 would cost too much in it: SQLite counts every term in the whole store for that.
+        is_named: its sources were asked for by label.
     """
 
     ids: frozenset[int] | None
@@ -35,6 +36,12 @@ class Scope:
     where: str = ""
     parameters: tuple[object, ...] = ()
     is_small: bool = False
+    is_named: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """True when the filters leave nothing to search."""
+        return self.ids is not None and not self.chunks
 
 
 EVERYTHING = Scope(None, 0)
@@ -72,7 +79,8 @@ def select(
     highest: int = db.execute("SELECT coalesce(max(id), 0) FROM chunks").fetchone()[0]
     if len(clauses) == 1:
         return Scope(None, highest)
-    return _scope(db.execute(_CHOSEN.format(" AND ".join(clauses)), values).fetchall(), highest)
+    rows = db.execute(_CHOSEN.format(" AND ".join(clauses)), values).fetchall()
+    return replace(_scope(rows, highest), is_named=bool(sources))
 
 
 def labels_like(db: Connection, wanted: str) -> list[str]:
