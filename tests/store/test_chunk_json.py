@@ -95,6 +95,12 @@ def test_ten_thousand_levels_do_not_recurse() -> None:
         assert all(len(chunk.title) <= 260 for chunk in chunks(text))
 
 
+def test_more_levels_than_are_kept_account_of_close_again() -> None:
+    inner = "[" * 30_000 + "]" * 30_000
+    found = chunks(f'{{"deep": {inner}, "after": {{"name": "web", "text": "{LONG * 3}"}}}}')
+    assert found[-1].title.startswith("after")
+
+
 def test_a_huge_string_is_cut_at_blanks_and_numbered() -> None:
     found = chunks('{"log": "' + LONG * 20 + '", "next": {"x": 1}}')
     assert len(found) > 10

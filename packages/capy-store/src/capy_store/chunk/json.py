@@ -18,6 +18,7 @@ SIZE = 2000
 _SHORTEST = SIZE // 10  # nothing shorter is cut off for the sake of a shallower place
 _TITLE = 240
 _DEEPEST = 40  # ancestors that a title looks at
+_MOST_OPEN = 20_000  # containers that are kept account of; a text of nothing but brackets must not fill the memory
 _NAMES = {name: rank for rank, name in enumerate(("name", "title", "label", "slug", "path", "key", "id"), 1)}
 
 # A member with its scalar value and comma, a key alone, another string, a bracket, a comma. Numbers and blanks are
@@ -69,6 +70,7 @@ class Json:
         self._title, self._size, self._line = title, size, line
         self._frame = self._begin_frame = _Frame(None, False)
         self._begin_index = self._begin_depth = 0
+        self._beyond = 0  # containers open within the deepest one that is kept account of
         self._in_string = False
         self._last, self._part = "", 1
 
@@ -119,8 +121,10 @@ class Json:
                 return False
             frame.index += 1
             return True
-        if kind == _OPEN:
+        if kind == _OPEN and frame.depth < _MOST_OPEN:
             self._frame = _Frame(frame, token[_OPEN] == "[")
+        elif kind == _OPEN:
+            self._beyond += 1
         elif kind == _CLOSE:
             return self._leave(token[_CLOSE][0] == "]")
         else:  # the block ends inside a string
@@ -129,6 +133,9 @@ class Json:
 
     def _leave(self, square: bool) -> bool:
         """Close the container; one that was never closed (broken text) closes with the one around it."""
+        if self._beyond:
+            self._beyond -= 1
+            return False
         frame = self._frame
         if frame.parent is not None and frame.square != square and frame.parent.square == square:
             frame = frame.parent
