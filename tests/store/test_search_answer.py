@@ -350,3 +350,10 @@ def test_a_question_of_which_no_word_is_known_is_not_answered_by_guesses(store: 
     assert labels(store.search("sensro calibrtaion")) == ["run"]  # typing errors are no guesses
     assert labels(store.search("throughput")) == ["run"]
     assert labels(store.search("ranscrip")) == ["run"]
+
+
+def test_a_word_of_one_letter_is_no_beginning(store: Store) -> None:
+    store.index(Document("fr", "about an apple"))
+    assert store.search("à").hits == []
+    store.index(Document("fr", "à table"))
+    assert labels(store.search("à")) == ["fr"]

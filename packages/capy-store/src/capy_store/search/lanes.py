@@ -17,6 +17,7 @@ BUDGET = 2000  # rows that one ranked query may touch; the rarest terms go first
 MOST_TRIGRAMS = 16
 MOST_SUBSTRING_GROUPS = 24
 
+_FIRST_UNSPACED = "\u0e00"  # Thai; see capy_core.fts
 # title counts double, the parts of names less: ADR 0007
 _BM25 = "bm25(chunks_fts, 2.0, 1.0, 0.7, 1.0)"
 _MATCHING = "FROM chunks_fts AS f WHERE f.chunks_fts MATCH ?{where}"
@@ -60,7 +61,7 @@ class Row:
 
 def expression(term: str) -> str:
     """A word, a phrase or a pair of characters for MATCH. One character of an unspaced script is a beginning."""
-    return quoted(term) + ("*" if len(term) == 1 and not term.isascii() else "")
+    return quoted(term) + ("*" if len(term) == 1 and term >= _FIRST_UNSPACED else "")
 
 
 def idf(count: int, chunks: int) -> float:
