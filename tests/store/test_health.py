@@ -17,7 +17,7 @@ def filled(path: Path) -> Path:
     with Store.open(path, KEY) as store:
         for number in range(20):
             store.index(Document(f"d{number}", f"alpha{number} beta gamma 東京\n" * 400))
-        store.index(Document("bulk", "zebra crossing ahead\n" * 150_000))
+        store.index(Document("bulk", "zebra crossing ahead\n" * 30_000))
         store.delete("d3")
     return path
 

@@ -28,6 +28,14 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield store
 
 
+@pytest.fixture
+def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slices and the pipe's buffer a fraction of their size, so that a text of 1 MB takes the ways of a large one."""
+    monkeypatch.setattr(pipeline, "SLICE", 1 << 18)
+    monkeypatch.setattr(raw, "PIPE_BUFFER", 1 << 19)
+    monkeypatch.setattr(raw, "BLOCK", 1 << 16)
+
+
 def stored(store: Store, label: str) -> str:
     return str(store.document(label)["content"])
 
@@ -191,10 +199,11 @@ def test_a_text_of_exactly_the_limit_is_taken_and_one_byte_more_is_refused(tmp_p
         assert [record["label"] for record in store.sources()] == ["x"]
 
 
+@pytest.mark.usefixtures("small_steps")
 def test_a_pipe_that_turns_out_too_large_leaves_nothing(tmp_path: Path) -> None:
-    with Store.open(tmp_path / "kb.db", KEY, StoreConfig(max_source_bytes=15_000_000)) as store:
+    with Store.open(tmp_path / "kb.db", KEY, StoreConfig(max_source_bytes=1_500_000)) as store:
         store.index(Document("log", "the old text\n"))
-        with subprocess.Popen(["head", "-c", "16000000", "/dev/zero"], stdout=subprocess.PIPE) as child:
+        with subprocess.Popen(["head", "-c", "1600000", "/dev/zero"], stdout=subprocess.PIPE) as child:
             assert child.stdout is not None
             with pytest.raises(TooLarge):
                 store.index_stream(Origin("log"), child.stdout)
@@ -222,7 +231,8 @@ def test_blank_text_does_not_take_the_place_of_a_durable_one(store: Store) -> No
     assert store.index(Document("profile", "", kind="ephemeral")).status == "replaced"  # output may well be empty
 
 
-@pytest.mark.parametrize("size", [pipeline.SLICE - 1000, pipeline.SLICE + 1000, 5_000_000])
+@pytest.mark.parametrize("size", [200_000, 300_000, 2_500_000])
+@pytest.mark.usefixtures("small_steps")
 def test_long_texts_come_back_whole_by_every_way_in(store: Store, size: int) -> None:
     text = lines(size // 55)
     assert store.index(Document("a", text)).status == "indexed"
@@ -242,8 +252,9 @@ def test_long_texts_come_back_whole_by_every_way_in(store: Store, size: int) -> 
     assert queries.incomplete_sources(store.db) == []
 
 
+@pytest.mark.usefixtures("small_steps")
 def test_a_large_text_that_is_the_same_again_is_unchanged(store: Store) -> None:
-    data = lines(300_000).encode()
+    data = lines(30_000).encode()
     assert len(data) > raw.PIPE_BUFFER
     first = store.index_stream(Origin("log"), io.BytesIO(data))
     with subprocess.Popen(["cat", "/dev/stdin"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
@@ -259,9 +270,11 @@ def test_a_large_text_that_is_the_same_again_is_unchanged(store: Store) -> None:
     assert sound(store)
 
 
+@pytest.mark.usefixtures("small_steps")
 def test_readers_see_the_old_text_until_the_new_one_is_whole(store: Store, tmp_path: Path) -> None:
     store.index(Document("log", "zebra\n"))
     seen = []
+    half_written = []
 
     class Stream(io.BytesIO):
         def seekable(self) -> bool:
@@ -270,9 +283,11 @@ def test_readers_see_the_old_text_until_the_new_one_is_whole(store: Store, tmp_p
         def read(self, size: int | None = -1) -> bytes:
             with Store.open(tmp_path / "kb.db", KEY, readonly=True) as reader:
                 seen.append((stored(reader, "log"), *found(reader, "request"), len(list(reader.sources()))))
+                half_written.append(len(queries.incomplete_sources(reader.db)))
             return super().read(size)
 
-    store.index_stream(Origin("log"), Stream(lines(260_000).encode()))
+    store.index_stream(Origin("log"), Stream(lines(30_000).encode()))
+    assert half_written[-1] == 1
     assert set(seen) == {("zebra\n", 1)}
     assert found(store, "request") == ["log"]
 
@@ -303,16 +318,17 @@ def test_only_small_sources_are_in_the_substring_lane(tmp_path: Path) -> None:
         assert store.db.execute("SELECT count(*) FROM chunks_trigram_docsize").fetchone() == (0,)
 
 
+@pytest.mark.usefixtures("small_steps")
 def test_rows_of_the_substring_lane_go_with_a_text_that_was_not_kept(tmp_path: Path) -> None:
     with Store.open(tmp_path / "kb.db", KEY, StoreConfig(trigram_max_bytes=50_000_000)) as store:
-        for size in (100, 60_000):
+        for size in (100, 20_000):
             store.index(Document("log", lines(size)))
             assert (
                 store.index(Document("log", f"\x1b[1m{lines(size)}")).status == "unchanged"
             )  # known only once it is cut
             assert sound(store)
         with pytest.raises(OSError, match="gone"):
-            store.index_stream(Origin("other"), BrokenStream(lines(60_000).encode(), after=2_500_000, seekable=True))
+            store.index_stream(Origin("other"), BrokenStream(lines(20_000).encode(), after=900_000, seekable=True))
         assert sound(store)
         assert not store.index(Document("empty", "", kind="ephemeral")).trigram
 
@@ -338,10 +354,11 @@ def test_given_chunks_are_stored_as_they_are(store: Store) -> None:
     assert store.index(Document("session:1", chunks=given, kind="session")).status == "unchanged"
 
 
+@pytest.mark.usefixtures("small_steps")
 def test_an_error_in_the_middle_of_a_stream_leaves_the_old_text(store: Store) -> None:
     store.index(Document("log", "zebra\n"))
     with pytest.raises(OSError, match="gone"):
-        store.index_stream(Origin("log"), BrokenStream(lines(350_000).encode(), after=14_000_000))
+        store.index_stream(Origin("log"), BrokenStream(lines(35_000).encode(), after=1_400_000))
     assert stored(store, "log") == "zebra\n"
     assert queries.incomplete_sources(store.db) == []
 
