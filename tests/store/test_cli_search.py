@@ -289,7 +289,7 @@ from pathlib import Path
 from capy_core.database import connect
 from capy_core.keys import Key
 db = connect(Path({str(database)!r}), Key({os.environ["CAPY_DB_KEY"]!r}))
-db.execute("UPDATE chunks_fts_data SET block = zeroblob(16) WHERE id > 10")
+db.execute("UPDATE chunks_fts_data SET block = x'ffffffffffffffffffffffff' WHERE id > 10")
 """
     subprocess.run([sys.executable, "-c", script], check=True)
     done = search("connection")

@@ -149,7 +149,7 @@ def test_doctor_is_red_on_a_damaged_index_and_repairs_it(tool: Tool) -> None:
     put(tool, "x", "zebra words\n" * 5000)
     path = database(tool)
     db = connect(path, Key(RAW_KEY))
-    db.execute("UPDATE chunks_fts_data SET block = zeroblob(16) WHERE id > 10")
+    db.execute("UPDATE chunks_fts_data SET block = x'ffffffffffffffffffffffff' WHERE id > 10")
     db.close()
     red = tool("capy-store", "doctor")
     assert red.returncode == 1

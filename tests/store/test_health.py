@@ -37,7 +37,7 @@ def test_a_sound_store_passes_every_check(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "damage",
     [
-        "UPDATE chunks_fts_data SET block = zeroblob(16) WHERE id > 10",
+        "UPDATE chunks_fts_data SET block = x'ffffffffffffffffffffffff' WHERE id > 10",
         "UPDATE chunks_fts_data SET block = zeroblob(16)",
         "UPDATE chunks_fts_data SET block = randomblob(length(block))",
         "DELETE FROM chunks_fts_data",

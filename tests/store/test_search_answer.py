@@ -300,7 +300,7 @@ def test_a_changed_or_missing_file_is_marked(store: Store, tmp_path: Path) -> No
 def test_a_damaged_index_is_an_error_and_not_an_empty_answer(store: Store) -> None:
     for number in range(200):
         store.index(Document(str(number), f"needle {number} " + " ".join(f"w{number}x{i}" for i in range(60))))
-    store.db.execute("UPDATE chunks_fts_data SET block = zeroblob(16) WHERE id > 10")
+    store.db.execute("UPDATE chunks_fts_data SET block = x'ffffffffffffffffffffffff' WHERE id > 10")
     with pytest.raises(Corrupt, match="damaged"):
         store.search("needle")
 
