@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,6 +12,9 @@ from pathlib import Path
 import pytest
 
 RAW_KEY = "x'" + "5a" * 32 + "'"
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # so does a shell with what it runs in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
