@@ -357,3 +357,12 @@ def test_a_word_of_one_letter_is_no_beginning(store: Store) -> None:
     assert store.search("à").hits == []
     store.index(Document("fr", "à table"))
     assert labels(store.search("à")) == ["fr"]
+
+
+def test_an_index_that_reads_as_empty_is_damaged(store: Store) -> None:
+    """SQLite before 3.52 takes overwritten blocks for empty ones; an index without rows stands for that here."""
+    store.index(Document("a", "the lighthouse answered\n"))
+    assert store.search("harbour").hits == []
+    store.db.execute("INSERT INTO chunks_fts(chunks_fts) VALUES('delete-all')")
+    with pytest.raises(Corrupt, match="damaged"):
+        store.search("harbour")

@@ -46,6 +46,8 @@ def translate() -> Iterator[None]:
 
 def translated(ex: BaseException) -> CapyError | KeyboardInterrupt | None:
     """Our error for an error of the SQLite driver; None for every other exception."""
+    if isinstance(ex, MemoryError):  # what SQLCipher's older builds make of a page that they cannot decrypt
+        return Corrupt("a page of the database cannot be decrypted, or memory ran out", "run: capy-store doctor")
     code = getattr(ex, "sqlite_errorcode", None)
     if code is None:
         return None

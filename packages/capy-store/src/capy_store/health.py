@@ -112,8 +112,6 @@ def _guarded(name: str, look: Callable[[], str]) -> Check:
             problem = look()
     except (CapyError, driver.Error) as ex:  # such as a table that is not there
         return Check(name, False, str(ex), _REBUILD)
-    except MemoryError:  # what sqlcipher3-binary says of a page that it cannot decrypt
-        return Check(name, False, "a page cannot be decrypted", _REBUILD)
     return _check(name, not problem, problem or "ok", _REBUILD)
 
 

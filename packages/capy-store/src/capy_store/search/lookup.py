@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from capy_core.database import Connection
 
-from . import lanes
+from . import canary, lanes
 from .lanes import Row, idf
 from .matching import Form, lowered
 from .rank import Group, Question
@@ -55,6 +55,8 @@ class _Reader:
         terms = (*query.words, *query.parts, *query.pairs)
         self._counts = {term: lanes.frequency(db, term, scope) for term in terms}
         self._unknown = 0
+        if not all(self._counts[word] for word in query.words):
+            canary.check(db)
         # where no word of several is known, the question is likely about something else: guess with care;
         # but who names a source expects the answer to be in it
         known = any(self._counts[word] for word in query.words)
