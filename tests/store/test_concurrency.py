@@ -191,8 +191,8 @@ def test_killed_writers_lose_no_more_than_the_document_in_hand(tmp_path: Path) -
         child = writer(path, f"k{number}", 10_000, chance.choice([30_000, 3_000_000]))
         assert child.stdout is not None
         assert child.stdout.readline() == "open\n"
-        for _ in range(chance.randrange(5)):  # by its progress, not by the clock alone: the machine may be busy
-            said.append(child.stdout.readline())
+        # by its progress, not by the clock alone: the machine may be busy
+        said += [child.stdout.readline() for _ in range(chance.randrange(5))]
         time.sleep(chance.random() * 0.1)
         child.send_signal(signal.SIGKILL)
         said += [line for line in child.stdout.read().splitlines(keepends=True) if line.endswith("\n")]
