@@ -127,7 +127,9 @@ def test_a_project_cannot_name_a_key_command(project: Path, name: str) -> None:
     assert f"keys.{name}" in warning and "pwned" not in warning
 
 
-@pytest.mark.parametrize("path", ["/etc/kb.db", "../kb.db", "a/../../kb.db", "~/kb.db", "a/.."])
+@pytest.mark.parametrize(
+    "path", ["/etc/kb.db", "../kb.db", "a/../../kb.db", "~/kb.db", "a/..", ".git/config", "main.py", "."]
+)
 def test_a_projects_store_stays_below_the_project(project: Path, path: str) -> None:
     config, _ = refused(project, f'[store]\npath = "{path}"\n')
     assert config.store.path == ""
@@ -256,7 +258,30 @@ def test_malformed_toml_names_file_and_line(user_file: Path, data: bytes, line: 
     assert caught.value.details == {"path": str(user_file), "line": line}
 
 
-@pytest.mark.parametrize("data", ["a = " + "[" * 50_000, "a = " + "9" * 5000, "#" * 1_100_000])
+def test_a_file_full_of_unknown_keys_does_not_flood(project: Path) -> None:
+    file = write(project / ".capy.toml", "".join(f"{'k' * 1000}{number} = 1\n" for number in range(900)))
+    warnings = Warnings()
+    assert load(project, warnings) == Config()
+    assert len(warnings) == 6 and sum(len(message) for _, message, _ in warnings) < 6 * (len(str(file)) + 200)
+    assert warnings[-1][1] == f"{file}: 895 more unknown settings"
+
+
+def test_dots_in_comments_and_lists_are_no_deep_keys(project: Path) -> None:
+    names = ", ".join(f'"A.{number}"' for number in range(40))
+    write(project / ".capy.toml", f"# {'.' * 200}\n[executor]\nenv_passthrough = [{names}]\n")
+    assert len(loaded(project).executor.env_passthrough) == 40
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "a = " + "[" * 50_000,
+        "a = " + "9" * 5000,
+        "#" * 1_100_000,
+        "a." * 200_000 + "a = 1",
+        "['a' ." + " a." * 60 + "a]",
+    ],
+)
 def test_a_hostile_file_is_refused(project: Path, data: str) -> None:
     write(project / ".capy.toml", data)
     with pytest.raises(BadConfig):

@@ -297,3 +297,15 @@ def test_a_home_that_is_no_absolute_path_is_an_error(monkeypatch: pytest.MonkeyP
         monkeypatch.setenv("HOME", value)
         with pytest.raises(BadConfig, match="home folder"):
             paths.data_dir()
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_a_git_file_that_never_ends_is_no_repository(kind: str, tmp_path: Path) -> None:
+    here = tmp_path / "clone"
+    here.mkdir()
+    if kind == "pipe":
+        os.mkfifo(here / ".git")
+    else:
+        (here / ".git").symlink_to("/dev/zero")
+    assert paths.project_of(here) == here
+    assert paths.main_worktree(here) == here

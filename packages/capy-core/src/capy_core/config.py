@@ -77,6 +77,8 @@ _KINDS = {
     for item in fields(getattr(Config(), section.name))
 }
 _MAX_FILE = 1024 * 1024
+_MAX_UNKNOWN = 5  # named one by one in a file: it may be anybody's
+_MAX_PARTS = 50  # of a dotted key; ours have two
 _MAX_BYTES = 1 << 40
 _RANGES: dict[str, tuple[float, float]] = {
     "store.max_source_bytes": (1, _MAX_BYTES),
@@ -147,9 +149,12 @@ def _project_files(root: Path) -> Iterator[Path]:
 
 def _apply(config: Config, file: Path, allowed: Config | None, warn: Warn) -> Config:
     """`config` with the values of one file over it; `allowed` (the user's settings) marks a project's file."""
+    unknown = 0
     for key, value in _leaves(_read(file)):
         if key not in _KINDS:
-            _unknown(file, key, warn)
+            unknown += 1
+            if unknown <= _MAX_UNKNOWN:
+                _unknown(file, key, warn)
             continue
         checked = _checked(file, key, value)
         reason = _objection(key, checked, allowed) if allowed else ""
@@ -160,6 +165,9 @@ def _apply(config: Config, file: Path, allowed: Config | None, warn: Warn) -> Co
             continue
         section, name = key.split(".")
         config = replace(config, **{section: replace(getattr(config, section), **{name: checked})})
+    if unknown > _MAX_UNKNOWN:
+        message = f"{file}: {unknown - _MAX_UNKNOWN} more unknown settings"
+        warn("unknown_config_key", message, "docs/configuration.md lists the keys")
     return config
 
 
@@ -185,6 +193,8 @@ def _read(file: Path) -> dict[str, Any]:
         raise BadConfig(f"cannot read {file}: {ex.strerror}", "check its permissions", path=str(file)) from ex
     if len(data) > _MAX_FILE:
         raise BadConfig(f"{file} is larger than {_MAX_FILE} bytes", "a settings file is small", path=str(file))
+    if (line := _deep_key(data)) is not None:
+        raise BadConfig(f"{file}, line {line}: a key of too many parts", "correct it", path=str(file), line=line)
     import tomllib
 
     try:
@@ -196,6 +206,17 @@ def _read(file: Path) -> dict[str, Any]:
         number = str(ex).partition("(at line ")[2].partition(",")[0]  # else "(at end of document)"
         line = int(number) if number else data.count(b"\n") + 1
         raise BadConfig(f"{file}, line {line}: not valid TOML: {ex}", "correct it", path=str(file), line=line) from ex
+
+
+def _deep_key(data: bytes) -> int | None:
+    """The number of a line that may hold a key of many parts, on which tomllib spends the square of their number."""
+    import re
+
+    part = re.compile(rb"[\w\"'-][ \t]*\.")
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if line.count(b".") > _MAX_PARTS and len(part.findall(line)) > _MAX_PARTS:
+            return number
+    return None
 
 
 def _checked(file: Path, key: str, value: Any) -> Any:
@@ -235,6 +256,8 @@ def _objection(key: str, value: Any, allowed: Config) -> str:
         return "a project may not name a command that prints your keys"
     if key == "store.path" and (value.startswith("~") or os.path.isabs(value) or ".." in Path(value).parts):
         return "a project's store lies below the project"
+    if key == "store.path" and value and not value.endswith(".db"):
+        return "a project's store is named *.db, so that it takes no other file's place"
     if key == "store.path" and Path(allowed.store.path).expanduser().is_absolute():
         return "your own settings name one store for all projects"
     if key in _RETENTION and Path(allowed.store.path).expanduser().is_absolute():
@@ -253,7 +276,7 @@ def _unknown(file: Path, key: str, warn: Warn) -> None:
 
     close = get_close_matches(key, _KINDS, 1, 0.5)
     hint = f"did you mean {close[0]}?" if close else "docs/configuration.md lists the keys"
-    warn("unknown_config_key", f"{file}: unknown setting {key}", hint)
+    warn("unknown_config_key", f"{file}: unknown setting {key:.100}", hint)
 
 
 def _user_file() -> Path:

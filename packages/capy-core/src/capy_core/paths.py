@@ -174,6 +174,8 @@ def _git_dir(folder: Path) -> Path | None:
 def _pointer(file: Path, prefix: str = "") -> Path | None:
     """The path written in one of git's one-line files, relative to the file's folder; None when it is no such file."""
     try:
+        if not file.is_file():  # reading a pipe or a device may never end
+            return None
         with file.open("rb") as stream:
             text = os.fsdecode(stream.read(8192)).rstrip("\r\n")
     except OSError:
