@@ -175,6 +175,35 @@ def test_code_that_kills_its_keeper_takes_everything_with_it(mark: str, execute:
     assert execute("shell", "echo still here").stdout.head == "still here\n"
 
 
+@pytest.mark.parametrize("stopped", ["$PPID", "$PPID $(ps -o ppid= -p $PPID)"])
+def test_code_that_stops_its_keeper_still_times_out(stopped: str, mark: str, execute: Run) -> None:
+    result = execute("shell", f"setsid sleep {mark} & kill -STOP {stopped}; sleep {mark}", timeout=0.4)
+    assert (result.outcome, result.reason) == ("timeout", "timed out after 0.4 s")
+    assert not processes_with(mark)
+
+
+def test_code_that_stops_its_keeper_can_be_cancelled(mark: str, execute: Run, project: Path) -> None:
+    cancel = Cancel()
+    timer = threading.Timer(0.5, cancel.set)
+    timer.start()
+    request = Request("shell", f"kill -STOP $PPID; sleep {mark}", timeout=60, cwd=project)
+    assert run_code(request, ExecutorConfig(), cancel=cancel).reason == "cancelled"
+    timer.join()
+    assert not processes_with(mark)
+
+
+def test_a_failing_sink_ends_a_run_whose_keeper_is_stopped(project: Path, mark: str) -> None:
+    class Broken:
+        def feed(self, data: memoryview) -> None:
+            raise BrokenPipeError
+
+    code = f"kill -STOP $PPID; echo x; sleep {mark}"
+    command = Command([["/bin/sh", "-c", code]], os.environ, project, project / "none", time.monotonic() + 60)
+    with pytest.raises(BrokenPipeError):
+        run_command(command, Broken(), Broken())
+    assert not processes_with(mark)
+
+
 def test_a_killed_nursery_is_replaced(execute: Run) -> None:
     execute("shell", "true")
     nursery = process._nursery

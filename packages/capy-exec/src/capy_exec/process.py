@@ -9,19 +9,23 @@ import atexit
 import errno
 import os
 import select
+import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from . import keeper
+from .proctable import descendants
 
 if TYPE_CHECKING:
     from subprocess import Popen
 
 _BUFFER = 1 << 20
+_PATIENCE_S = 0.3  # for a keeper whose run is over: longer than it needs to end what obeys SIGTERM, or is killed
 
 
 class Sink(Protocol):
@@ -130,6 +134,8 @@ class _Channel:
         self.stopped = ""  # why the keeper was told to end the run
         self.left = sys.maxsize if command.hard_cap is None else command.hard_cap
         self.buffer = memoryview(bytearray(_BUFFER))
+        self.overdue = float("inf") if command.deadline is None else command.deadline + _PATIENCE_S
+        """The `time.monotonic()` at which a keeper that has not reported is woken: the code may have stopped it."""
 
     def __enter__(self) -> _Channel:
         pipes = [os.pipe() for _ in range(4)]
@@ -158,8 +164,13 @@ class _Channel:
         os.close(self.commands)  # a keeper that has not reported yet takes this as the end of its host
         for fd in (self.stdout, self.stderr):
             os.close(fd)
-        while not self.reported and os.read(self.reports, 4096):  # until it has ended everything and gone
-            pass
+        poll = select.poll()
+        poll.register(self.reports, select.POLLIN)
+        while not self.reported:  # until it has ended everything and gone
+            if not poll.poll(_PATIENCE_S * 1000):
+                _wake_keepers()
+            elif not os.read(self.reports, 4096):
+                break
         os.close(self.reports)
 
     def drain(self, stdout: Sink, stderr: Sink, cancel: Cancel | None) -> Ended:
@@ -170,7 +181,11 @@ class _Channel:
             poll.register(fd, select.POLLIN)
         ready: set[int] = set()
         while self.reports not in ready:
-            ready = {fd for fd, _ in poll.poll()}
+            # In hours at most: poll(2) counts milliseconds in an int
+            ready = {fd for fd, _ in poll.poll(1000 * max(0.0, min(self.overdue - time.monotonic(), 3600)))}
+            if time.monotonic() >= self.overdue and self.reports not in ready:
+                _wake_keepers()
+                self.overdue = time.monotonic() + _PATIENCE_S
             for fd in ready & sinks.keys():
                 if not self._move(fd, sinks[fd]):
                     poll.unregister(fd)
@@ -200,6 +215,7 @@ class _Channel:
 
     def _stop(self, why: str) -> None:
         self.stopped = self.stopped or why
+        self.overdue = min(self.overdue, time.monotonic() + _PATIENCE_S)
         with suppress(BrokenPipeError):
             os.write(self.commands, keeper.STOP)
 
@@ -274,6 +290,14 @@ def _nursery_of_this_process(*, many_runs: bool = False) -> _Nursery:
             _nursery = _Nursery(many_runs)
             atexit.register(_nursery.close)
         return _nursery
+
+
+def _wake_keepers() -> None:
+    """Let what was stopped (SIGSTOP) below this process's nursery go on, so that it can end."""
+    if _nursery is not None:
+        for pid in (_nursery.pid, *(process.pid for process in descendants(_nursery.pid))):
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGCONT)
 
 
 def _only_one_thread() -> bool:
