@@ -266,6 +266,14 @@ def test_output_is_utf8_whatever_the_locale_says(run: Run, env: dict[str, str]) 
     assert done.stderr == "error: it failed → here; do that\n".encode()
 
 
+@pytest.mark.parametrize("format_", ["json", "text"])
+def test_what_was_typed_is_repeated_without_its_secrets(run: Run, format_: str) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    done = run("--format", format_, "read", f"curl -H 'Authorization: Bearer {token}'")
+    assert done.returncode == 3
+    assert b"Authorization: Bearer [REDACTED" in done.stderr and token.encode() not in done.stderr
+
+
 def test_a_warning_is_a_record_in_a_pipe_and_text_on_request(run: Run) -> None:
     assert json.loads(run("warn").stderr) == {
         "schema": "capy.warning/1",

@@ -75,7 +75,8 @@ def errors_as_json(format_: str) -> bool:
 
 
 def report(record: Record, *, as_json: bool) -> None:
-    """Write one `capy.error/1` or `capy.warning/1` record to stderr."""
+    """Write one `capy.error/1` or `capy.warning/1` record to stderr, redacted: errors repeat what was typed."""
+    record = _redacted(record)
     if as_json:
         data = records.dumps(record)
     else:
@@ -90,6 +91,16 @@ def report(record: Record, *, as_json: bool) -> None:
         sys.stderr.buffer.flush()
     except OSError:  # nobody reads stderr: the exit code still tells
         _discard(sys.stderr)
+
+
+def _redacted(value: Any) -> Any:
+    if isinstance(value, str):
+        from .secrets import redact
+
+        return redact(value)
+    if isinstance(value, dict):
+        return {name: _redacted(item) for name, item in value.items()}
+    return [_redacted(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 class CommandGroup(click.Group):
@@ -115,6 +126,13 @@ class CommandGroup(click.Group):
         module, attribute = target.split(":")
         command: click.Command = getattr(import_module(module), attribute)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Each command with its whole first sentence: click would cut it at the end of the line."""
+        commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        if rows := [(name, command.get_short_help_str(200)) for name, command in commands if command]:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -252,11 +270,21 @@ def _ours(ex: Exception, prog: str, debug: bool) -> CapyError | KeyboardInterrup
     if isinstance(ex, OSError) and ex.errno is not None:
         what = f"{ex.filename}: {ex.strerror}" if ex.filename is not None else str(ex.strerror)
         if isinstance(ex, FileNotFoundError):
+            if ex.filename is None and _current_folder_is_gone():
+                return NotFound("the current folder does not exist any more", "change to one that exists: cd FOLDER")
             return NotFound(what, "check the name")
         return SystemFailure(what, "check the permissions, the space on the disk and the limits of this user")
     from .dberrors import translated
 
     return translated(ex) or _bug(ex, prog, debug)
+
+
+def _current_folder_is_gone() -> bool:
+    try:
+        os.getcwd()
+    except OSError:
+        return True
+    return False
 
 
 def _bug(ex: Exception, prog: str, debug: bool) -> Bug:

@@ -33,7 +33,9 @@ class ExecGroup(CommandGroup):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Languages (and other names for them)"):
             formatter.write_dl([(name, " ".join(language.aliases)) for name, language in LANGUAGES.items()])
-        rows = [(name, command.get_short_help_str()) for name in _COMMANDS if (command := self.get_command(ctx, name))]
+        rows = [
+            (name, command.get_short_help_str(200)) for name in _COMMANDS if (command := self.get_command(ctx, name))
+        ]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
