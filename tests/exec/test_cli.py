@@ -79,6 +79,7 @@ def test_exit_code_says_whether_the_code_did_its_work(
         (("python", "-c", "1", "--file", "fifo"), 4, "bad_input"),
         (("python", "-c", "1", "--cwd", "missing"), 3, "not_found"),
         (("python", "."), 4, "bad_input"),
+        (("python", "/dev/zero"), 4, "bad_input"),
         (("ruby", "-c", "1", "--with", "x"), 2, "usage"),
         (("pyhton", "-c", "1"), 2, "usage"),
         (("python", "-c", "1", "--timeout", "0"), 2, "usage"),
@@ -90,6 +91,18 @@ def test_errors_before_anything_runs(args: tuple[str, ...], code: int, word: str
     os.mkfifo(project / "fifo")
     done = tool("capy-exec", *args)
     assert (done.returncode, done.stdout, error(done)["code"]) == (code, b"", word)
+
+
+def test_a_current_folder_that_was_removed_is_the_reason_given(
+    project: Path, tool: Tool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CLAUDE_PROJECT_DIR")
+    gone = project / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    done = tool("capy-exec", "shell", "-c", "pwd")
+    assert (done.returncode, error(done)["message"]) == (3, "the current folder does not exist any more")
 
 
 def test_a_missing_runtime_is_exit_3_with_what_to_install(project: Path, tool: Tool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -265,3 +266,11 @@ def test_shell_code_means_what_it_means_to_the_plain_shell(
 def message(text: str) -> str:
     """What the shell says, without the folder of the script."""
     return text.partition("script.sh: ")[2] or text
+
+
+@pytest.mark.parametrize("language", READERS)
+def test_a_file_whose_name_is_not_utf8_is_read(language: str, project: Path, execute: Run) -> None:
+    file = project.parent / os.fsdecode(b"na\xffme")
+    file.write_text("inside", encoding="utf-8")
+    result = execute(language, READERS[language], file=file)
+    assert (result.outcome, result.stdout.head.split("\n")[1:]) == ("ok", ["inside"])

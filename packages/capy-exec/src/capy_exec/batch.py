@@ -130,7 +130,9 @@ def _request(fields: Record, cwd: Path) -> Request:
         if not _is(_FIELDS[name], value):
             raise BadInput(f"{name} must be {_FIELDS[name]}, not {value!r:.60}", "correct the item")
     if ("code" in given) == ("command" in given):
-        raise BadInput("an item needs either code or command", 'e.g. {"command": "make test"}')
+        raise BadInput(
+            f"an item needs code or command{', not both' if 'code' in given else ''}", 'e.g. {"command": "make test"}'
+        )
     if "command" in given and given.get("language", "shell") not in ("shell", "sh", "bash"):
         raise BadInput(f"command is for shell, not for {given['language']}", "name it code")
     return Request(

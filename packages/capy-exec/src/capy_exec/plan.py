@@ -64,7 +64,7 @@ def lay_out(prepared: Prepared, scratch: Path) -> tuple[list[list[str]], dict[st
     fill = partial(_fill, paths=paths)
     env = {}
     if prepared.file is not None:
-        env["FILE_CONTENT_PATH"] = str(prepared.file)
+        env["FILE_CONTENT_PATH"] = _utf8_path(prepared.file, scratch)
         if language.prelude:
             env["CAPY_PRELUDE"] = str(PRELUDES / language.prelude)
     program, args = [prepared.runtime.path], list(prepared.request.args)
@@ -80,6 +80,17 @@ def lay_out(prepared: Prepared, scratch: Path) -> tuple[list[list[str]], dict[st
     if language.name == "elixir" and (prepared.cwd / "mix.exs").exists():
         options += ["-pz", str(prepared.cwd / "_build/dev/lib/*/ebin")]
     return [[*program, *options, paths["script"], *args]], env
+
+
+def _utf8_path(file: Path, scratch: Path) -> str:
+    """A path to the file that every runtime can open: some read their environment as UTF-8 or not at all."""
+    try:
+        str(file).encode("utf-8")
+    except UnicodeEncodeError:
+        link = scratch / "file"
+        link.symlink_to(file)
+        return str(link)
+    return str(file)
 
 
 def _fill(words: tuple[str, ...], paths: dict[str, str]) -> list[str]:

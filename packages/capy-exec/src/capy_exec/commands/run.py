@@ -20,6 +20,8 @@ _EXAMPLES = {
     "perl": "print $^V", "r": "cat(R.version.string)", "elixir": "IO.puts(System.version())",
 }  # fmt: skip
 
+_MAX_CODE = 64 * 1024 * 1024
+
 
 def __getattr__(name: str) -> click.Command:
     if name not in LANGUAGES:
@@ -113,7 +115,8 @@ def _read(words: tuple[str, ...]) -> str:
     """The code from FILE or stdin. Bytes that are not UTF-8 reach the interpreter as they are."""
     if words and words[0] != "-":
         try:
-            data = Path(words[0]).read_bytes()
+            with Path(words[0]).open("rb") as stream:
+                data = stream.read(_MAX_CODE + 1)
         except FileNotFoundError as ex:
             raise NotFound(f"the script {words[0]} does not exist", "correct FILE; -c takes code itself") from ex
         except OSError as ex:
@@ -121,7 +124,9 @@ def _read(words: tuple[str, ...]) -> str:
     else:
         if sys.stdin is None or (sys.stdin.isatty() and not words):
             raise UsageError("there is no code", "give it with -c CODE, as FILE, or on stdin")
-        data = sys.stdin.buffer.read()
+        data = sys.stdin.buffer.read(_MAX_CODE + 1)
+    if len(data) > _MAX_CODE:
+        raise BadInput(f"the code is longer than {_MAX_CODE:,} bytes", "give it data with --file PATH")
     return data.decode("utf-8", "surrogateescape")
 
 
