@@ -59,6 +59,17 @@ def test_what_cannot_be_had_is_said(wheel: Path, execute: Run) -> None:
     assert "capytoy==99" in result.stderr.head
 
 
+@pytest.mark.parametrize("setting", [("UV_OFFLINE", "1"), ("UV_DEFAULT_INDEX", "http://127.0.0.1:9/")])
+def test_a_missing_network_is_named(
+    setting: tuple[str, str], execute: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
+    monkeypatch.setenv(*setting)
+    result = execute("python", "1", packages=("capytoy",))
+    assert (result.outcome, "the network cannot be used" in result.reason) == ("not_started", True)
+
+
 def test_a_requirement_is_never_taken_for_an_option(wheel: Path, execute: Run) -> None:
     result = execute("python", "print('never')", packages=("--help",))
     assert result.outcome == "not_started"

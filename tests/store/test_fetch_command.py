@@ -75,7 +75,7 @@ def test_urls_that_are_not_fetched_have_their_status_and_a_hint(tool: Tool, url:
 
 def test_usage_errors(tool: Tool) -> None:
     for arguments in ((), ("--kind", "session", "http://a.test"), ("--label", "x", "http://a.test", "http://b.test"),
-                      ("--timeout", "0", "http://a.test")):  # fmt: skip
+                      ("--timeout", "0", "http://a.test"), ("--timeout", "nan", "http://a.test")):  # fmt: skip
         assert tool("capy-store", "fetch", *arguments).returncode == 2
 
 

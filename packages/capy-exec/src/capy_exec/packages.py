@@ -68,3 +68,11 @@ def uv_command(needs: Needs, python: str, path: str) -> list[str]:
         )
     options = ["--quiet", "--no-project", f"--python={needs.requires_python or python}"]
     return [uv, "run", *options, *(f"--with={requirement}" for requirement in needs.requirements), "--", "python"]
+
+
+def failure_of(stderr: str) -> str:
+    """What uv complained of, in one sentence; says so when it could not reach, or was not to use, the network."""
+    why = next((line.strip() for line in stderr.splitlines() if line.strip()), "no reason given")
+    if re.search(r"(?i)failed to fetch|network was disabled|\bdns error|\bclient error \(connect\)", stderr):
+        why += " (the network cannot be used; libraries that were provided before need none)"
+    return why.removeprefix("error: ")

@@ -18,6 +18,7 @@ from capy_core.config import ExecutorConfig
 from . import outcome
 from .environment import child_environment
 from .errors import NotStarted
+from .packages import failure_of
 from .plan import Prepared, lay_out, prepare
 from .process import Cancel, Command, Ended, run_command
 from .request import Request, Result
@@ -160,8 +161,7 @@ def _judge(
     name, code = prepared.language.name, prepared.request.code
     early = ended.why == "exited" and ended.status != 0 and ended.step == 0
     if early and prepared.needs:
-        why = next((line for line in stderr.head.splitlines() if line.strip()), "no reason given")
-        judged = outcome.Judged(outcome.NOT_STARTED, f"uv could not provide the libraries: {why}")
+        judged = outcome.Judged(outcome.NOT_STARTED, f"uv could not provide the libraries: {failure_of(stderr.head)}")
     elif early and prepared.runtime.candidate.build:
         judged = outcome.Judged(outcome.ERROR, f"{prepared.runtime.candidate.program} could not compile it")
     elif ended.why == "exited" and ended.status is not None:

@@ -59,6 +59,8 @@ def fetch(
     from ..fetch import network, stored
 
     app: App = ctx.obj
+    if timeout is not None and not timeout > 0:  # click lets NaN through
+        raise UsageError("the timeout must be a number of seconds, not NaN", "leave it out")
     if label is not None and len(urls) > 1:
         raise UsageError("--label names one source, and there are several URLs", "leave it out, or give one URL")
     config = place(app, warn=lambda *_: None).config.fetch  # `open_store` warns
