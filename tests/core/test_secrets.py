@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 
 from capy_core import secret_scan
 from capy_core.secret_rules import RULES_FILE
-from capy_core.secrets import BLOCK, MARKER, RULES_VERSION, StreamRedactor, redact, redact_bytes, redact_counted
+from capy_core.secrets import (
+    BLOCK,
+    MARKER,
+    RULES_VERSION,
+    StreamRedactor,
+    redact,
+    redact_bytes,
+    redact_counted,
+    redact_values,
+)
 
 RULES = tomllib.loads(RULES_FILE.read_text(encoding="utf-8"))
 
@@ -251,3 +260,16 @@ def test_no_pattern_looks_further_than_the_lookahead() -> None:
     patterns += [pattern.decode() for pattern in values]
     longest = max(re._parser.parse(pattern).getwidth()[1] for pattern in patterns)  # type: ignore[attr-defined]
     assert longest < secret_scan.LOOKAHEAD - 500  # a name and its separator come before a value
+
+
+def test_values_are_redacted_by_what_they_are_and_by_what_they_are_called() -> None:
+    token = "ghp_" + "a1B2c3" * 6
+    meta = {"password": "correcthorse9", "deep": [{"api_key": ["q7w8e9r0t1y2u3"]}], "note": f"use {token}", "n": 5}
+    assert redact_values(meta) == {
+        "password": MARKER,
+        "deep": [{"api_key": [MARKER]}],
+        "note": f"use {MARKER}",
+        "n": 5,
+    }
+    plain = {"label": "a:1", "code": 'echo "x" y', "path": "/a/b", "keys": None, "title": ""}
+    assert redact_values(plain) == plain

@@ -311,3 +311,16 @@ def test_without_a_key_nothing_is_stored(tool: Tool, home: Path) -> None:
     done = tool("capy-store", "index", "--label", "x", stdin=b"text", env={"CAPY_DB_KEY": ""})
     assert done.returncode == 6 and b"keygen" in done.stderr
     assert not list(home.rglob("*.db"))
+
+
+@pytest.mark.parametrize("command", ["index", "import"])
+def test_fields_that_are_handed_on_hold_no_secrets(tool: Tool, command: str) -> None:
+    token = "ghp_" + "a1B2c3" * 6
+    sent = document(
+        f"run {token}", "x", title=token, url=f"https://a.example/?t={token}", meta={"k": [token]}, own=token
+    )
+    done = tool("capy-store", command, stdin=sent)
+    assert token.encode() not in done.stdout + done.stderr
+    (result,) = records(done.stdout)
+    assert result["label"] == result["source"] == "run [REDACTED_SECRET]"
+    assert result["own"] == "[REDACTED_SECRET]"

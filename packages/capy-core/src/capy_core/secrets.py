@@ -6,10 +6,15 @@ same result however it is split. Why it is built this way: docs/adr/0005-redacti
 
 from __future__ import annotations
 
+from typing import Any
+
 from .secret_rules import RULES_VERSION
 from .secret_scan import BLOCK, CONTEXT, LOOKAHEAD, MARKER, Progress, Span, View, merged, scan
 
-__all__ = ["BLOCK", "MARKER", "RULES_VERSION", "StreamRedactor", "redact", "redact_bytes", "redact_counted"]
+__all__ = [
+    "BLOCK", "MARKER", "RULES_VERSION", "StreamRedactor",
+    "redact", "redact_bytes", "redact_counted", "redact_values",
+]  # fmt: skip
 
 _STEP = 1 << 20
 
@@ -33,6 +38,20 @@ def redact_counted(text: str) -> tuple[str, int]:
 def redact_bytes(data: bytes) -> bytes:
     """The same for bytes that may not be UTF-8: what is not valid passes through as it is."""
     return redact(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+
+def redact_values(value: Any, name: str = "") -> Any:
+    """The same for every text in a value made of dicts, lists and the like, names included.
+
+    A text under a name that tells a secret (`{"password": "..."}`) is one, whatever it looks like.
+    """
+    if isinstance(value, str):
+        clean = redact(value)
+        named = name and not clean.startswith(MARKER) and redact(f'{name}: "{clean}"').startswith(f'{name}: "{MARKER}')
+        return MARKER if named else clean
+    if isinstance(value, dict):
+        return {redact(key): redact_values(item, key) for key, item in value.items()}
+    return [redact_values(item, name) for item in value] if isinstance(value, list | tuple) else value
 
 
 class StreamRedactor:

@@ -7,11 +7,11 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from capy_core.errors import BadInput
-from capy_core.secrets import RULES_VERSION, redact
+from capy_core.secrets import RULES_VERSION, redact, redact_values
 
 from .documents import CONTENT_TYPES, KINDS
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]+")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 CHUNKING_VERSION = 1  # raise it when the same text gives other chunks
 
@@ -80,7 +80,7 @@ def redacted(origin: Origin) -> Origin:
         title=clean_line(origin.title),
         path=whole(origin.path) if origin.path else None,
         url=clean_line(origin.url) if origin.url else None,
-        meta=_redacted(origin.meta),
+        meta=redact_values(_whole(origin.meta)),
     )
 
 
@@ -103,14 +103,12 @@ def whole(text: str) -> str:
     return text
 
 
-def _redacted(value: Any) -> Any:
+def _whole(value: Any) -> Any:
     if isinstance(value, str):
-        return redact(whole(value))
+        return whole(value)
     if isinstance(value, list):
-        return [_redacted(item) for item in value]
-    if isinstance(value, dict):
-        return {_redacted(key): _redacted(item) for key, item in value.items()}
-    return value
+        return [_whole(item) for item in value]
+    return {whole(key): _whole(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def _as_json(value: Any) -> str:

@@ -186,7 +186,17 @@ def _index_record(store: Store, app: App, line: bytes, where: Record, choices: _
     document.title = choices.title or document.title
     result = store.index(document)
     warn_if_truncated(record, app.warn)
-    return result, {name: value for name, value in record.items() if name not in TEXTS}
+    return result, handed_on(record, result)
+
+
+def handed_on(record: Record, result: IndexResult) -> Record:
+    """The fields of a record that its result repeats, redacted."""
+    rest = {name: value for name, value in record.items() if name not in TEXTS}
+    if rest == {"label": result.source}:  # as it is stored; the rules take longer to load than all the rest
+        return rest
+    from capy_core.secrets import redact_values
+
+    return dict(redact_values(rest))
 
 
 def sentence(record: Record) -> str:

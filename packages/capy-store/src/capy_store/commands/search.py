@@ -154,10 +154,12 @@ def _search_many(app: App, stream: BinaryIO, filters: dict[str, Any]) -> bool:
 
 
 def _answer(record: Record, number: int, result: SearchResult) -> Record:
+    from capy_core.secrets import redact_values
+
     return {
-        **record,
+        **redact_values(record),
         "schema": "capy.search.result/1",
-        "id": record.get("id", number),
+        "id": redact_values(record.get("id", number)),
         "hits": [fields(hit, rank) for rank, hit in _ranks(result)],
         "corrected": result.corrected,
         "notes": result.notes,
@@ -183,7 +185,7 @@ def _filters_of(record: Record, number: int) -> dict[str, Any]:
                 raise BadInput(f"{name} of line {number} is neither a text nor a list of texts", line=number)
             filters[parameter] = given
     if "limit" in record:
-        if not isinstance(record["limit"], int):
+        if type(record["limit"]) is not int:
             raise BadInput(f"limit of line {number} is no whole number", line=number)
         filters["limit"] = record["limit"]
     for name in ("since", "until"):

@@ -11,7 +11,7 @@ from capy_core.cli import App, common_options, errors_as_json, report, write_std
 from capy_core.errors import BadInput, UsageError
 from capy_core.records import Record, dumps, parse_record, read_lines
 
-from .index import TEXTS, sentence
+from .index import handed_on, sentence
 from .opening import open_store
 
 
@@ -62,7 +62,7 @@ def import_(ctx: click.Context, replace: bool) -> None:
                 where = {"line": number, **({"label": record["label"]} if record.get("label") else {})}
                 report({**ex.record(), **where}, as_json=errors_as_json(app.format))
             else:
-                rest = {name: value for name, value in record.items() if name not in TEXTS and name != "store"}
-                app.emit({"schema": "capy.index.result/1", **rest, **asdict(result)}, sentence)
+                record.pop("store", None)
+                app.emit({"schema": "capy.index.result/1", **handed_on(record, result), **asdict(result)}, sentence)
     if failures:
         ctx.exit(1)
