@@ -295,3 +295,23 @@ db.execute("UPDATE chunks_fts_data SET block = x'ffffffffffffffffffffffff' WHERE
     done = search("connection")
     assert (done.returncode, done.stdout) == (6, b"")
     assert records(done.stderr)[0]["code"] == "corrupt"
+
+
+def test_text_for_people_holds_no_control_characters(tool: Run, project: Path, key: str) -> None:
+    evil = "\x1b]0;owned\x07 \x9b2J \r over"
+    chunk = {"title": f"head {evil}", "content": f"wombat {evil}"}
+    given = {"schema": "capy.document/1", "label": f"page {evil}", "chunks": [chunk]}
+    label = json.loads(tool("capy-store", "index", stdin=json.dumps(given).encode()).stdout)["source"]
+    commands = [["search", "wombat"], ["show", label], ["show", label, "--chunks"], ["sources"], ["delete", label]]
+    for command in [*commands, ["delete", f"gone {evil}"]]:
+        done = tool("capy-store", *command, "--format", "text")
+        shown = (done.stdout + done.stderr).decode()
+        assert shown.isprintable() or not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", shown), shown
+        assert "owned" in shown
+
+
+def test_a_secret_in_a_query_is_not_repeated(search: Run) -> None:
+    token = "ghp_" + "a1B2c3" * 6
+    done = search("--queries", "-", stdin=json.dumps({"id": token, "query": f"pool {token}"}).encode())
+    assert token.encode() not in done.stdout + done.stderr
+    assert records(done.stdout)[0]["hits"][0]["label"] == "notes/pool.md"

@@ -40,7 +40,9 @@ class App:
         if self.as_json or text is None:
             write_stdout(records.dumps(record))
         else:
-            write_stdout(text(record).encode("utf-8", "replace") + b"\n")
+            from .display import harmless_values
+
+            write_stdout(text(harmless_values(record)).encode("utf-8", "replace") + b"\n")
 
     def warn(self, code: str, message: str, hint: str = "", **details: Any) -> None:
         """Write one warning to stderr, as text for people or as a `capy.warning/1` record."""
@@ -76,7 +78,9 @@ def errors_as_json(format_: str) -> bool:
 
 def report(record: Record, *, as_json: bool) -> None:
     """Write one `capy.error/1` or `capy.warning/1` record to stderr, redacted: errors repeat what was typed."""
-    record = _redacted(record)
+    from .secrets import redact_values
+
+    record = redact_values(record)
     if as_json:
         data = records.dumps(record)
     else:
@@ -85,22 +89,14 @@ def report(record: Record, *, as_json: bool) -> None:
         coloured = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
         prefix = click.style(f"{word}:", fg=colour, bold=True) if coloured else f"{word}:"
         hint = f"; {record['hint']}" if record.get("hint") else ""
-        data = f"{prefix} {record['message']}{hint}\n".encode("utf-8", "replace")
+        from .display import harmless
+
+        data = f"{prefix} {harmless(record['message'] + hint)}\n".encode("utf-8", "replace")
     try:
         sys.stderr.buffer.write(data)
         sys.stderr.buffer.flush()
     except OSError:  # nobody reads stderr: the exit code still tells
         _discard(sys.stderr)
-
-
-def _redacted(value: Any) -> Any:
-    if isinstance(value, str):
-        from .secrets import redact
-
-        return redact(value)
-    if isinstance(value, dict):
-        return {name: _redacted(item) for name, item in value.items()}
-    return [_redacted(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 class CommandGroup(click.Group):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from capy_core.display import harmless
+
 from ..documents import Hit, SearchResult
 from ..search.snippet import highlights
 from .wording import plural
@@ -24,17 +26,18 @@ def describe(result: SearchResult, took_ms: float, *, colour: bool) -> str:
         blocks.append("nothing found")
         if not result.notes:
             last.append("try other words; capy-store sources lists what is indexed")
-    return "\n".join([*blocks, *(style.dim(line) for line in last)]) + "\n"
+    return "\n".join([*blocks, *(style.dim(harmless(line)) for line in last)]) + "\n"
 
 
 def _block(rank: int, hit: Hit, result: SearchResult, style: _Style) -> str:
     lines = str(hit.line_start) if hit.line_end == hit.line_start else f"{hit.line_start}-{hit.line_end}"
     facts = f"{hit.score:.2f} {hit.kind} {hit.content_type}"
-    head = f"{rank}. {style.place(f'{hit.label}:{lines}')}  {style.dim(facts)}"
+    head = f"{rank}. {style.place(f'{harmless(hit.label)}:{lines}')}  {style.dim(facts)}"
     if hit.stale:
         head += "  " + style.warn(_STALE[hit.stale])
-    title = [style.bold(hit.title)] if hit.title and hit.title != hit.label else []
-    body = style.marked(hit.snippet, highlights(result.query, result.corrected, hit.snippet))
+    title = [style.bold(harmless(hit.title))] if hit.title and hit.title != hit.label else []
+    snippet = harmless(hit.snippet)
+    body = style.marked(snippet, highlights(result.query, result.corrected, snippet))
     return "\n   ".join([head, *title, *body.splitlines()]) + "\n"
 
 

@@ -24,9 +24,11 @@ def watched(app: App, stream: BinaryIO, what: str, size: int | None) -> Iterator
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    from capy_core.display import harmless
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(what, total=size)
+        task = progress.add_task(harmless(what), total=size)
         yield cast("BinaryIO", _Watched(stream, lambda at: progress.update(task, completed=at)))
 
 

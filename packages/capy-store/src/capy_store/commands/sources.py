@@ -8,6 +8,7 @@ import sys
 import click
 
 from capy_core.cli import App, common_options, errors_as_json, report, write_stdout
+from capy_core.display import harmless
 from capy_core.errors import NotFound, UsageError
 from capy_core.records import Record
 
@@ -46,6 +47,8 @@ def sources(app: App, prefix: str, kind: str | None, stale: bool) -> None:
 def show(app: App, label: str, chunks: bool, lines: str | None) -> None:
     """Print the stored text of a source: what was indexed, without secrets and colour codes.
 
+    As text, control characters are shown as pictures; --format json has them as they are.
+
     \b
     Example:
         capy-store show boot-log --lines 100:140
@@ -65,7 +68,7 @@ def show(app: App, label: str, chunks: bool, lines: str | None) -> None:
     if app.as_json:
         app.emit(record)
     else:
-        text = record["content"]
+        text = harmless(record["content"])
         write_stdout(text.encode() + (b"" if text.endswith("\n") or not text else b"\n"))
 
 
