@@ -32,7 +32,7 @@ def keygen(app: App, save: bool) -> None:
     \b
     Example:
         capy-store keygen --save
-        export CAPY_DB_KEY="$(capy-store keygen)"
+        capy-store keygen > other.key && chmod 600 other.key
     """
     key = keys.generate_raw_key()
     if save:
@@ -55,11 +55,13 @@ def encrypt(app: App, new_key_file: Path | None, keep_backup: bool) -> None:
 
     A plaintext database gets the key that capy-store uses anyway. For an encrypted one the new key comes from
     CAPY_NEW_DB_KEY, from --new-key-file, or from a question that does not show what you type. The old file is
-    replaced only after the new one was read back and compared.
+    replaced only after the new one was read back and compared. Databases of other projects stay under the old key.
 
     \b
     Example:
-        CAPY_NEW_DB_KEY="$(capy-store keygen)" capy-store encrypt
+        capy-store keygen > new.key && chmod 600 new.key
+        capy-store encrypt --new-key-file new.key
+        export CAPY_DB_KEY_FILE="$PWD/new.key"
     """
     from capy_core.rekey import rekey
 
