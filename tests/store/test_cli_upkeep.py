@@ -142,7 +142,7 @@ def test_doctor_is_green_on_a_sound_store_and_before_there_is_one(tool: Tool) ->
     done = tool("capy-store", "doctor")
     assert done.returncode == 0
     assert all(record["ok"] for record in records(done.stdout))
-    assert b"[x] integrity: ok" in tool("capy-store", "doctor", "--format", "text").stdout
+    assert b"ok   integrity: ok" in tool("capy-store", "doctor", "--format", "text").stdout
 
 
 def test_doctor_is_red_on_a_damaged_index_and_repairs_it(tool: Tool) -> None:

@@ -191,12 +191,13 @@ def _sized(record: Record) -> str:
         f"{size(record['file_bytes'])} ({record['pages']} pages of {record['page_size']}, {record['free_pages']} free)"
     ]
     rows += [f"  {table:16} {size(count):>9}" for table, count in record["tables"].items()]
-    rows += [f"  {row['bytes']:>12,}  {row['label']}" for row in record["largest"]]
+    rows += ["text by kind"] + [f"  {kind:16} {size(count):>9}" for kind, count in record["kinds"].items()]
+    rows += ["largest sources"] + [f"  {size(row['bytes']):>9}  {row['label']}" for row in record["largest"]]
     return "\n".join(rows)
 
 
 def _checked(record: Record) -> str:
-    mark = "[x]" if record["ok"] else "[ ]"
+    mark = "ok  " if record["ok"] else "FAIL"
     hint = f"; {record['hint']}" if record["hint"] and not record["ok"] else ""
     return f"{mark} {record['name']}: {record['detail']}{hint}"
 

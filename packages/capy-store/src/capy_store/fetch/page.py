@@ -132,7 +132,7 @@ def _target(url: str) -> Target:
     if reference:
         what = f"{reference.kind} {reference.number} of {reference.repository}"
         run = f"run: {reference.command}" if reference.command else "read it with the site's own API"
-        raise Refused(f"{target.url} is {what}: its page leaves out what its site's tools tell", run, url=target.url)
+        raise Refused(f"{target.url} is {what}: the page does not hold all of it", run, url=target.url)
     return target
 
 
