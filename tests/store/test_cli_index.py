@@ -324,3 +324,8 @@ def test_fields_that_are_handed_on_hold_no_secrets(tool: Tool, command: str) -> 
     (result,) = records(done.stdout)
     assert result["label"] == result["source"] == "run [REDACTED_SECRET]"
     assert result["own"] == "[REDACTED_SECRET]"
+
+
+def test_a_text_counts_beside_an_empty_list_of_chunks(tool: Tool) -> None:
+    done = tool("capy-store", "index", stdin=document("x", "the lighthouse answered", chunks=[]))
+    assert json.loads(done.stdout)["chunks"] == 1

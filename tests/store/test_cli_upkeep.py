@@ -286,3 +286,24 @@ def test_an_export_that_nobody_reads_to_its_end_is_no_error(tool: Tool) -> None:
 def test_every_command_explains_itself_with_an_example(tool: Tool, command: str) -> None:
     done = tool("capy-store", command, "--help")
     assert done.returncode == 0 and b"Example:" in done.stdout and b"capy-store" in done.stdout
+
+
+def test_saving_a_key_that_a_variable_hides_is_warned_about(tool: Tool) -> None:
+    done = tool("capy-store", "keygen", "--save")  # CAPY_DB_KEY is set
+    assert done.returncode == 0
+    warning = records(done.stderr)[0]
+    assert (warning["code"], warning["hint"]) == ("other_key", "unset CAPY_DB_KEY to use the new key")
+
+
+def test_a_wrong_key_names_where_the_key_came_from(tool: Tool) -> None:
+    put(tool, "x")
+    done = tool("capy-store", "sources", env={"CAPY_DB_KEY": "x'" + "00" * 32 + "'"})
+    assert done.returncode == 6
+    assert "CAPY_DB_KEY" in records(done.stderr)[0]["hint"]
+
+
+def test_lines_past_the_end_are_not_found(tool: Tool) -> None:
+    put(tool, "x", "one\ntwo\n")
+    done = tool("capy-store", "show", "x", "--lines", "100:140")
+    assert (done.returncode, done.stdout) == (3, b"")
+    assert "2 lines" in records(done.stderr)[0]["message"]

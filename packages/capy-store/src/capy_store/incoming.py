@@ -62,6 +62,8 @@ class _Fields:
 def _from_document(fields: _Fields) -> Document:
     record = fields.record
     chunks = record.get("chunks")
+    if chunks == [] and record.get("content"):  # no chunks beside a text: the text counts
+        chunks = None
     meta = record.get("meta") or {}
     if not isinstance(meta, dict):
         raise fields.wrong("meta", "an object")

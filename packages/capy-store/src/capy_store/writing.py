@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# Between the slices of a bulk source: other writers look for the lock every 0.1 s at most, and must get a turn.
+# The next slice is made meanwhile, so the pause costs little.
+_GAP_S = 0.02
+
 
 @dataclass
 class Job:
@@ -100,6 +104,7 @@ class Writer:
     def _add_alone(self, job: Job, source_id: int, rows: Slice) -> None:
         with write(self._db):
             self._add(job, source_id, rows)
+        time.sleep(_GAP_S)
 
     def _finish(self, job: Job, source_id: int) -> IndexResult:
         """Give the staged source its name, unless the one that has it holds the same text already."""

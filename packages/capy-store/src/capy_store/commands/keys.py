@@ -38,6 +38,7 @@ def keygen(app: App, save: bool) -> None:
     if save:
         path = keys.database_key_file()
         keys.save_key_file(path, key)
+        _warn_of_other_key(app, path)
         app.emit({"schema": "capy.keygen/1", "path": str(path)}, lambda record: f"saved in {record['path']}")
     elif app.format == "json":
         app.emit({"schema": "capy.keygen/1", "key": key.reveal()})
@@ -81,6 +82,13 @@ def encrypt(app: App, new_key_file: Path | None, keep_backup: bool) -> None:
         "backup": str(done.backup) if done.backup else None,
     }
     app.emit(record, _encrypted)
+
+
+def _warn_of_other_key(app: App, path: Path) -> None:
+    """A variable goes before the key file: what is indexed now would need that other key for ever."""
+    for name in ("CAPY_DB_KEY", "CAPY_DB_KEY_FILE"):
+        if os.environ.get(name):
+            app.warn("other_key", f"{name} is set and goes before {path}", f"unset {name} to use the new key")
 
 
 def _new_key(file: Path | None) -> Key | None:

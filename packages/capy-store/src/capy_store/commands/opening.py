@@ -10,6 +10,7 @@ from capy_core import config as settings
 from capy_core import keys, paths
 from capy_core.cli import App
 from capy_core.config import Config, Warn
+from capy_core.errors import WrongKey
 
 if TYPE_CHECKING:
     from ..store import Store
@@ -43,4 +44,8 @@ def open_store(app: App, *, create: bool = False, readonly: bool = False) -> Sto
     key = keys.database_key(where.config, app.warn)
     if create:
         paths.claim_folder(where.database, where.root)
-    return Store.open(where.database, key, where.config.store, create=create, readonly=readonly, warn=app.warn)
+    try:
+        return Store.open(where.database, key, where.config.store, create=create, readonly=readonly, warn=app.warn)
+    except WrongKey as ex:
+        ex.hint = f"the key came from {keys.database_key_source(where.config)}; use the one it was made with"
+        raise

@@ -63,7 +63,10 @@ def show(app: App, label: str, chunks: bool, lines: str | None) -> None:
             return
         record = store.document(label)
     if first > 1 or last is not None:
-        kept = record["content"].split("\n")[first - 1 : last]
+        every = record["content"].removesuffix("\n").split("\n")
+        kept = every[first - 1 : last]
+        if not kept:
+            raise NotFound(f"{label!r} has {plural(len(every), 'line')}, none of them {first}", label=label)
         record |= {"content": "\n".join(kept), "line_start": first, "line_end": first + len(kept) - 1}
     if app.as_json:
         app.emit(record)
