@@ -12,13 +12,15 @@ from capy_core.errors import BadInput
 from capy_core.secrets import redact
 
 from .. import queries
-from ..documents import Document, IndexResult
+from ..documents import Document
+from ..indexing import result_of
 from .network import INTERNET, Network
 from .page import Known, Page, check_url, fetch_page
 
 if TYPE_CHECKING:
     from capy_core.config import FetchConfig
 
+    from ..documents import IndexResult
     from ..queries import SourceRow
     from ..store import Store
 
@@ -140,19 +142,7 @@ def _index(store: Store, page: Page, name: str, kind: str) -> Fetched:
 def _from_store(row: SourceRow, *, cached: bool, age_s: int) -> Fetched:
     meta = json.loads(row.meta)
     return Fetched(
-        result=IndexResult(
-            source=row.label,
-            source_id=row.id,
-            status="unchanged",
-            kind=row.kind,
-            content_type=row.content_type,
-            chunks=row.chunk_count,
-            code_chunks=row.code_chunk_count,
-            bytes=row.bytes,
-            lines=row.lines,
-            redactions=row.redactions,
-            trigram=bool(row.trigram),
-        ),
+        result=result_of(row, "unchanged"),
         url=row.url or "",
         final_url=meta.get("final_url", row.url),
         status_code=meta.get("status_code", 200),
