@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -72,3 +73,14 @@ def tool() -> Tool:
         )
 
     return run
+
+
+@pytest.fixture
+def open_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that other users can reach (pytest's own is private)."""
+    folder = tmp_path_factory.mktemp("open")
+    above = itertools.takewhile(lambda part: not (part.is_mount() or part.stat().st_mode & 0o002), folder.parents)
+    for part in above if os.geteuid() == 0 else ():
+        part.chmod(0o755)
+    folder.chmod(0o777)
+    return folder

@@ -201,9 +201,9 @@ time.sleep(60)
 
 
 def test_a_store_that_cannot_be_written_is_searched(
-    search: Run, tool: Run, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    search: Run, tool: Run, open_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path_factory.mktemp("open")
+    folder = open_folder
     database = folder / "kb.db"
     database.write_bytes(Path(json.loads(tool("capy-store", "which").stdout)["database"]).read_bytes())
     output = folder / "output"
@@ -232,8 +232,6 @@ def in_a_fork(output: Path, database: Path) -> int:
             sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115  # pytest captured the old one
             database.parent.chmod(0o555)
             if os.geteuid() == 0:
-                for folder in (database.parent.parent, database.parent.parent.parent):
-                    folder.chmod(0o755)
                 os.setgid(65534)
                 os.setuid(65534)
             status = run(group, "capy-store")
