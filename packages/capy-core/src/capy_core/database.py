@@ -166,6 +166,8 @@ def _problems(path: Path, key: Key, *, alone: bool) -> list[str]:
         if isinstance(error, Busy | Unwritable | KeyboardInterrupt):
             raise error from ex
         found.append(str(ex))  # too damaged for the check itself
+    except MemoryError:  # what it read as a size was none
+        found.append("a table is too damaged to be checked")
     finally:
         db.close()
     return found
