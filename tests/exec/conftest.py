@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import random
 import subprocess
 import time
@@ -15,7 +16,9 @@ import pytest
 from capy_core.config import ExecutorConfig
 from capy_exec.run import Request, Result, run_code
 
-_RUSTUP = Path(os.environ.get("RUSTUP_HOME") or Path.home() / ".rustup")
+# rustup keeps its toolchains in the home of the user, which may not be the HOME that the tests were started with
+_HOME = Path(pwd.getpwuid(os.getuid()).pw_dir)
+_RUSTUP = Path(os.environ.get("RUSTUP_HOME") or _HOME / ".rustup")
 
 Run = Callable[..., Result]
 Tool = Callable[..., "subprocess.CompletedProcess[bytes]"]
