@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,17 @@ def test_the_same_text_indexed_after_an_import_is_unchanged(store: Store, other:
         other.restore(record)
     text = "# A\n\nzebra\n\n# B\n\n" + "words " * 900
     assert other.index(Document("notes.md", text, title="T", meta={"a": 1})).status == "unchanged"
+
+
+def test_the_hash_of_a_text_that_held_a_secret_stays_at_home(store: Store, other: Store) -> None:
+    text = "password = 'hunter2-of-old'\n"
+    store.index(Document("login", text))
+    record = next(store.export(["login"]))
+    assert record["store"]["redactions"] == 1
+    assert "raw_hash" not in record["store"] and sha256(text.encode()).hexdigest() not in str(record)
+    assert "raw_hash" in next(store.export(["run"]))["store"]
+    other.restore(record)
+    assert other.index(Document("login", text)).status == "unchanged"
 
 
 def test_the_newer_text_wins(store: Store, other: Store) -> None:

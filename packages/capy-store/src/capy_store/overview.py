@@ -18,7 +18,7 @@ from .naming import source_named
 from .queries import SourceRow
 from .retention import tier, uses_left
 from .rows import chunk_of
-from .transfer import timestamp
+from .transfer import document_record, timestamp
 
 if TYPE_CHECKING:
     from capy_core.config import StoreConfig
@@ -72,18 +72,8 @@ def document(db: Connection, label: str) -> Record:
         NotFound: there is no such source.
     """
     row = source_named(db, label)
-    record = {
-        "schema": "capy.document/1",
-        "label": row.label,
-        "title": row.title,
-        "kind": row.kind,
-        "content_type": row.content_type,
-        "path": row.path,
-        "url": row.url,
-        "meta": json.loads(row.meta),
-        "content": "".join(chunk_of(chunk).body for chunk in queries.chunk_rows(db, row.id)),
-    }
-    return {name: value for name, value in record.items() if value is not None}
+    text = "".join(chunk_of(chunk).body for chunk in queries.chunk_rows(db, row.id))
+    return {**document_record(row), "content": text}
 
 
 def chunks(db: Connection, label: str) -> Iterator[Record]:

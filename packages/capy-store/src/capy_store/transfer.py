@@ -58,6 +58,25 @@ def imported(indexer: Indexer, record: Record, line: int = 0, *, replace: bool =
 
 def _record(db: Connection, row: SourceRow) -> Record:
     chunks = [chunk_of(chunk) for chunk in queries.chunk_rows(db, row.id)]
+    # a short secret could be guessed from the hash of the text that still held it
+    hashes = _HASHES if not row.redactions else ("hash",)
+    record = {
+        **document_record(row),
+        "chunks": [{**chunk._asdict(), "content": chunk.body} for chunk in chunks],
+        "store": {
+            **{name: timestamp(getattr(row, name)) for name in _TIMES},
+            **{name: getattr(row, name).hex() for name in hashes},
+            **{name: getattr(row, name) for name in _NUMBERS},
+            "recipe": row.recipe,
+        },
+    }
+    for chunk in record["chunks"]:
+        del chunk["body"]
+    return record
+
+
+def document_record(row: SourceRow) -> Record:
+    """The capy.document/1 record of a source, but for its text."""
     record = {
         "schema": "capy.document/1",
         "label": row.label,
@@ -67,16 +86,7 @@ def _record(db: Connection, row: SourceRow) -> Record:
         "path": row.path,
         "url": row.url,
         "meta": json.loads(row.meta),
-        "chunks": [{**chunk._asdict(), "content": chunk.body} for chunk in chunks],
-        "store": {
-            **{name: timestamp(getattr(row, name)) for name in _TIMES},
-            **{name: getattr(row, name).hex() for name in _HASHES},
-            **{name: getattr(row, name) for name in _NUMBERS},
-            "recipe": row.recipe,
-        },
     }
-    for chunk in record["chunks"]:
-        del chunk["body"]
     return {name: value for name, value in record.items() if value is not None}
 
 

@@ -34,9 +34,14 @@ def cleanup(app: App, dry_run: bool, purge: str | None, source: str | None, vacu
         capy-store cleanup --dry-run
         capy-store cleanup --purge ephemeral
     """
+    from ..transfer import timestamp
+
     with open_store(app) as store:
         done = store.cleanup(purge=purge or "", label=source, dry_run=dry_run, vacuum=vacuum)
-    app.emit({"schema": "capy.cleanup/1", **asdict(done)}, _cleaned)
+    record = {"schema": "capy.cleanup/1", **asdict(done)}
+    for row in record["evicted"]:
+        row |= {name: timestamp(row[name]) for name in ("indexed_at", "accessed_at")}
+    app.emit(record, _cleaned)
 
 
 @click.command()
