@@ -51,7 +51,7 @@ def sync_folder(folder: Path) -> None:
         return
     try:
         os.fsync(handle)
-    except OSError:
+    except OSError:  # some file systems cannot sync a folder
         pass
     finally:
         os.close(handle)

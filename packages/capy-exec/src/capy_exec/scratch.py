@@ -164,7 +164,7 @@ def _lock(folder: str, *, wait: bool) -> int | None:
         # Between mkdir and flock another process's sweep may have taken the folder for a dead one
         if os.path.exists(folder) and os.path.samestat(os.fstat(fd), os.stat(folder)):
             return fd
-    except BlockingIOError:
+    except BlockingIOError:  # its owner is alive
         pass
     os.close(fd)
     return None

@@ -177,7 +177,7 @@ class Store:
 
         try:
             prune(self.db, self.config, wait_s=0.1)
-        except Busy:
+        except Busy:  # the next writer prunes
             pass
         except BaseException:
             self.db.close()
