@@ -1,0 +1,118 @@
+"""`capy-qualstat`: show one report, or hold two against each other. Standard library only: it starts at once."""
+
+from __future__ import annotations
+
+import sys
+
+from .compare import Comparison, Row, Unusable, compare, read
+from .tables import both, single
+
+CLEAN, REGRESSION, UNUSABLE = 0, 1, 2
+_EPILOG = """\
+examples:
+  capy-qualstat main.json                            what one run found
+  capy-qualstat main.json branch.json                what changed; exit 1 on a regression
+  capy-qualstat main.json branch.json --markdown     the same, to paste into a pull request
+"""
+
+
+def main() -> None:
+    """Run the program with the arguments of the command line, and exit with its status."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Print what the arguments ask for.
+
+    Returns:
+        0: one report shown, or no regression; 1: a regression or a new failure; 2: wrong usage, a file that is no
+        report, or reports of different datasets.
+    """
+    import argparse
+
+    parser = argparse.ArgumentParser(
+        "capy-qualstat",
+        description="Show a report of capy-bench, or hold two against each other.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("base", help="a report, written by capy-bench ... --out FILE")
+    parser.add_argument("target", nargs="?", help="a report of the same dataset, to hold against the first")
+    parser.add_argument(
+        "--threshold", type=_share, default=0.02, help="what a metric from 0 to 1 may lose (default %(default)s)"
+    )
+    parser.add_argument(
+        "--relative",
+        type=_share,
+        default=0.10,
+        help="what a time, size or speed may lose, as a share of the base (default %(default)s)",
+    )
+    parser.add_argument("--all", action="store_true", help="show the figures that did not change, too")
+    parser.add_argument("--markdown", action="store_true", help="tables in Markdown")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="json: one object for scripts")
+    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="default: on a terminal")
+    try:
+        options = parser.parse_args(arguments)
+    except SystemExit as ex:
+        return UNUSABLE if ex.code else CLEAN
+    try:
+        return _show(options.base, options.target, options)
+    except Unusable as ex:
+        print(f"capy-qualstat: {ex}", file=sys.stderr)
+        return UNUSABLE
+    except BrokenPipeError:  # the reader has seen enough
+        sys.stdout = None  # nothing left to flush into the closed pipe
+        return 141
+
+
+def as_record(found: Comparison) -> dict[str, object]:
+    """A comparison as `capy.bench.comparison/1`, see docs/formats."""
+    return {
+        "schema": "capy.bench.comparison/1",
+        "clean": found.clean,
+        "metrics": [_metric(row) for row in found.rows],
+        "new_failures": found.new_failures,
+        "resolved": found.resolved,
+    }
+
+
+def _show(base_file: str, target_file: str | None, options) -> int:  # type: ignore[no-untyped-def]
+    import json
+
+    base = read(base_file)
+    if target_file is None:
+        text = json.dumps(base) + "\n" if options.format == "json" else single(base, markdown=options.markdown)
+        _write(text)
+        return CLEAN
+    target = read(target_file)
+    found = compare(base, target, tolerance=options.threshold, relative=options.relative)
+    if options.format == "json":
+        _write(json.dumps(as_record(found)) + "\n")
+    else:
+        colour = options.color == "always" or (options.color == "auto" and _terminal())
+        _write(both(base, target, found, markdown=options.markdown, everything=options.all, colour=colour))
+    return CLEAN if found.clean else REGRESSION
+
+
+def _metric(row: Row) -> dict[str, object]:
+    return {name: getattr(row, name) for name in ("group", "metric", "unit", "base", "target", "change")}
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def _terminal() -> bool:
+    import os
+
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _share(text: str) -> float:
+    """A tolerance: the older program took it as a negative number, and both signs mean the same here."""
+    share = abs(float(text))
+    if not share <= 1:
+        raise ValueError("from 0 to 1")
+    return share
