@@ -60,7 +60,7 @@ def _scanner() -> Callable[[str, int], tuple[Any, int]]:
     except ImportError:  # an interpreter without the C part
         from json import JSONDecoder
 
-        return JSONDecoder(strict=False, parse_constant=_Settings.parse_constant).scan_once
+        return JSONDecoder(strict=False, parse_constant=_Settings.parse_constant).raw_decode
     return make_scanner(_Settings)  # type: ignore[arg-type]
 
 
