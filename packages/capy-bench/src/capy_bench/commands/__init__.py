@@ -1,0 +1,1 @@
+"""The subcommands, a module for each subject; cli.py loads them by name."""
