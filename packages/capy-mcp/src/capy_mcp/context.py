@@ -1,0 +1,132 @@
+"""What the tools share: the project, its settings and rules, the knowledge base, the count of what was saved."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from .stats import Stats
+
+if TYPE_CHECKING:
+    from capy_core.config import Config
+    from capy_core.keys import Key
+    from capy_core.permissions import Rules
+    from capy_store.store import Store
+
+_IDLE_STORES = 4  # open connections that are kept for the next call
+
+
+class Context:
+    """One server's state. Its methods may be called from any thread.
+
+    Attributes:
+        project: the project's folder.
+        stats: counts of this session and of all sessions.
+        limiter: of calls at once; set by the server, which knows its event loop.
+    """
+
+    def __init__(self, project: Path) -> None:
+        self.project = project
+        self.stats = Stats.of_project(project)
+        self.limiter: Any = None
+        self._lock = Lock()
+        self._idle: list[Store] = []
+        self._key: Key | None = None
+        self._closed = False
+
+    @classmethod
+    def of_environment(cls) -> Context:
+        """The context of the folder in which the host started us, or of `$CLAUDE_PROJECT_DIR`."""
+        from capy_core.paths import project_root
+
+        return cls(project_root())
+
+    def config(self) -> Config:
+        """The settings as the files say now: a change counts without a restart.
+
+        Raises:
+            BadConfig: a file cannot be read.
+        """
+        from capy_core.config import load
+
+        return load(self.project, _warn)
+
+    def rules(self) -> Rules:
+        """The user's permission rules as the files say now."""
+        from capy_core.permissions import load
+
+        return load(str(self.project))
+
+    @contextmanager
+    def store(self) -> Iterator[Store]:
+        """An open knowledge base for one call; opened on first use, created when there is none.
+
+        Raises:
+            NoKey: there is no key; the hint names the command that makes one.
+            DatabaseError: it cannot be opened.
+        """
+        store = self._take() or self._open()
+        try:
+            yield store
+        finally:
+            self._give_back(store)
+
+    def close(self) -> None:
+        """Close the knowledge base; the last connection folds its write-ahead log into the file."""
+        with self._lock:
+            self._closed = True
+            stores, self._idle = self._idle, []
+        for store in stores:
+            with suppress(Exception):  # the file is whole without it; nobody is left to tell
+                store.close()
+
+    def database_key(self) -> Key:
+        """The key; looked up once, then gone from the environment that children and /proc could show.
+
+        Raises:
+            NoKey: there is none.
+        """
+        with self._lock:
+            if self._key is None:
+                from capy_core.keys import database_key
+                from capy_exec.environment import scrub_own_keys
+
+                self._key = database_key(self.config(), _warn)
+                scrub_own_keys()
+            return self._key
+
+    def _open(self) -> Store:
+        from capy_core.paths import claim_folder, database_path
+        from capy_store.store import Store
+
+        config, key = self.config(), self.database_key()
+        database = database_path(config, self.project)
+        claim_folder(database, self.project)
+        return Store.open(database, key, config.store, warn=_warn)
+
+    def _take(self) -> Store | None:
+        with self._lock:
+            return self._idle.pop() if self._idle else None
+
+    def _give_back(self, store: Store) -> None:
+        with self._lock:
+            if not self._closed and len(self._idle) < _IDLE_STORES:
+                self._idle.append(store)
+                return
+        with suppress(Exception):
+            store.close()
+
+
+def _warn(_code: str, message: str, hint: str) -> None:
+    """Warnings go to the host's log: an agent can do nothing about them."""
+    print(f"capy-mcp: {message}; {hint}" if hint else f"capy-mcp: {message}", file=sys.stderr, flush=True)
+
+
+def here(path: str, project: Path) -> Path:
+    """A path that an agent names, relative to the project."""
+    return Path(os.path.abspath(project / Path(path).expanduser()))

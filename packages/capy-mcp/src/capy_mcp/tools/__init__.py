@@ -1,0 +1,1 @@
+"""One module for each group of tools; `schemas` says what they take."""
