@@ -1,0 +1,82 @@
+"""Parsers of tree-sitter, loaded in the cheapest way and with a limit to the time that one text may take.
+
+A hook is a process per tool call. The packages' own `__init__` bring `typing`, `importlib.resources` and with it
+`pathlib`, `tempfile` and `random`, for type declarations and highlighting queries that nobody asks for here: two thirds
+of the time of loading them. So the compiled modules inside are loaded under their own names; an ordinary
+`import tree_sitter` afterwards finds and shares them.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from tree_sitter import Parser, Tree
+
+SECONDS = 1.0
+"""Longest time for one parse. Ordinary code takes a millisecond per 500 bytes at worst; hostile code can be quadratic."""
+
+_WHOLE = 4096
+_parsers: dict[str, Parser] = {}
+
+
+def parse(package: str, source: bytes, *, function: str = "language") -> Tree | None:
+    """Parse `source` (UTF-8) with the grammar in `package` ("tree_sitter_bash"), or None when it takes too long.
+
+    `function` names the package's function that gives the language (php and typescript have several).
+    Raises ImportError when the package is not installed.
+    """
+    parser = _parser(package, function)
+    if len(source) <= _WHOLE:
+        return parser.parse(source)
+    deadline = time.monotonic() + SECONDS
+    late = False
+
+    def chunk(offset: int, _point: object) -> bytes:
+        nonlocal late
+        late = late or time.monotonic() > deadline
+        return b"" if late else source[offset : offset + _WHOLE]
+
+    tree = parser.parse(chunk)
+    return None if late else tree
+
+
+def _parser(package: str, function: str) -> Parser:
+    key = f"{package}.{function}"
+    if key not in _parsers:
+        core = _compiled("tree_sitter")
+        language = getattr(_compiled(package), function)()
+        _parsers[key] = core.Parser(core.Language(_capsule(language) if isinstance(language, int) else language))
+    return _parsers[key]
+
+
+def _capsule(address: int) -> object:
+    """A bare address in the form that tree-sitter documents; some packages (perl) still give the address itself."""
+    import ctypes
+
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype = ctypes.py_object
+    new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    return new(address, b"tree_sitter.Language", None)
+
+
+def _compiled(package: str) -> ModuleType:
+    """The compiled module `_binding` of a tree-sitter package, without the package's own `__init__`."""
+    from importlib.machinery import PathFinder
+    from importlib.util import module_from_spec
+
+    name = f"{package}._binding"
+    if name in sys.modules:
+        return sys.modules[name]
+    above = PathFinder.find_spec(package)
+    spec = above and PathFinder.find_spec(name, above.submodule_search_locations)
+    if not spec or not spec.loader:
+        raise ImportError(f"{package} has no compiled grammar", name=package)
+    module = module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
