@@ -1,0 +1,1 @@
+"""The commands of capy-hook, one module a subject; loaded by name from `capy_hook.cli`."""

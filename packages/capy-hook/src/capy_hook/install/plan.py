@@ -1,0 +1,309 @@
+"""What each host needs, and in which file: hooks, the MCP server's registration, a block of instructions.
+
+Formats and the versions they were read from: docs/hosts.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from capy_core.errors import UsageError
+
+from . import command as commands
+from .jsonfile import Entries, Entry
+from .marked import Block
+from .tomlfile import Table
+from .wholefile import WholeFile
+
+SCOPES = ("project", "local", "user")
+SERVER = "capy"
+SERVER_COMMAND = "capy-mcp"
+_TIMEOUT_S = 10
+_CAPY = "capy_.*"
+_HTML = ("<!-- ", " -->")
+
+
+class Editor(Protocol):
+    """Puts what is ours into a file's text (None: no such file), and takes it out (None: nothing of it is left)."""
+
+    mode: int | None
+
+    def put(self, text: str | None) -> str: ...
+
+    def take(self, text: str) -> str | None: ...
+
+
+class Part(NamedTuple):
+    """One file of a host and what we want in it.
+
+    Attributes:
+        name: "hooks", "mcp", "instructions" or "guard".
+        path: the file.
+        base: the folder that is never removed when the file goes: the project, or home.
+    """
+
+    name: str
+    path: Path
+    base: Path
+    editor: Editor
+
+
+class Host(NamedTuple):
+    """What a host takes.
+
+    Attributes:
+        title: its name for people.
+        hooks: events that have work: the host's name, our name, and the matcher, "" for all.
+        files: scope -> path of the hooks, the MCP registration and the instructions; "" where there is none.
+        servers: the path of MCP registrations in their file.
+    """
+
+    title: str
+    hooks: tuple[tuple[str, str, str], ...]
+    files: dict[str, tuple[str, str, str]]
+    servers: tuple[str, ...] = ("mcpServers",)
+
+
+_SESSION = (("SessionStart", "sessionstart", ""), ("SessionEnd", "sessionend", ""))
+HOSTS = {
+    "claude": Host(
+        "Claude Code",
+        (
+            ("PreToolUse", "pretooluse", f"^(Bash|PowerShell|Read|Grep|WebFetch|Agent|Task|mcp__.*__{_CAPY})$"),
+            *_SESSION,
+        ),
+        {
+            "project": ("{project}/.claude/settings.json", "{project}/.mcp.json", "{project}/CLAUDE.md"),
+            "local": ("{project}/.claude/settings.local.json", "", "{project}/CLAUDE.local.md"),
+            "user": ("{claude}/settings.json", "{claude_json}", "{claude}/CLAUDE.md"),
+        },
+    ),
+    "codex": Host(
+        "Codex CLI",
+        (("PreToolUse", "pretooluse", f"^(Bash|mcp__.*__{_CAPY})$"), *_SESSION),
+        {
+            "project": ("{project}/.codex/hooks.json", "{project}/.codex/config.toml", "{project}/AGENTS.md"),
+            "user": ("{codex}/hooks.json", "{codex}/config.toml", "{codex}/AGENTS.md"),
+        },
+        ("mcp_servers",),
+    ),
+    "gemini": Host(
+        "Gemini CLI",
+        (
+            (
+                "BeforeTool",
+                "pretooluse",
+                "^(run_shell_command|read_file|read_many_files|grep_search|search_file_content|web_fetch"
+                f"|mcp_.*_{_CAPY})$",
+            ),
+            *_SESSION,
+        ),
+        {
+            "project": ("{project}/.gemini/settings.json",) * 2 + ("{project}/GEMINI.md",),
+            "user": ("{home}/.gemini/settings.json",) * 2 + ("{home}/.gemini/GEMINI.md",),
+        },
+    ),
+    "cursor": Host(
+        "Cursor",
+        (
+            # A shell command comes by the event that can ask; preToolUse would bring it a second time
+            ("beforeShellExecution", "pretooluse", ""),
+            ("preToolUse", "pretooluse", f"^(Read|Grep|WebFetch|Task|MCP:.*{_CAPY})$"),
+            ("sessionStart", "sessionstart", ""),
+            ("sessionEnd", "sessionend", ""),
+        ),
+        {
+            "project": (
+                "{project}/.cursor/hooks.json",
+                "{project}/.cursor/mcp.json",
+                "{project}/.cursor/rules/capy.mdc",
+            ),
+            "user": ("{home}/.cursor/hooks.json", "{home}/.cursor/mcp.json", ""),
+        },
+    ),
+    "vscode": Host(
+        "VS Code Copilot",
+        (("PreToolUse", "pretooluse", ""), ("SessionStart", "sessionstart", "")),
+        {
+            "project": (
+                "{project}/.github/hooks/capy.json",
+                "{project}/.vscode/mcp.json",
+                "{project}/.github/copilot-instructions.md",
+            ),
+            "user": ("{copilot}/hooks/capy.json", "", ""),
+        },
+        ("servers",),
+    ),
+    "opencode": Host(
+        "OpenCode",
+        (),
+        {
+            "project": ("{project}/.opencode/plugins/capy.js", "{project}/opencode.json", "{project}/AGENTS.md"),
+            "user": ("{opencode}/plugins/capy.js", "{opencode}/opencode.json", "{opencode}/AGENTS.md"),
+        },
+        ("mcp",),
+    ),
+    "kiro": Host(
+        "Kiro",
+        (
+            (
+                "PreToolUse",
+                "pretooluse",
+                f"^(execute_bash|execute_cmd|shell|fs_read|read|grep|web_fetch|use_subagent|@.*/{_CAPY})$",
+            ),
+            ("SessionStart", "sessionstart", ""),
+        ),
+        {
+            "project": (
+                "{project}/.kiro/hooks/capy.json",
+                "{project}/.kiro/settings/mcp.json",
+                "{project}/.kiro/steering/capy.md",
+            ),
+            "user": (
+                "{home}/.kiro/hooks/capy.json",
+                "{home}/.kiro/settings/mcp.json",
+                "{home}/.kiro/steering/capy.md",
+            ),
+        },
+    ),
+}
+_TEMPLATES: dict[str, dict[str, Any]] = {"cursor": {"version": 1}, "kiro": {"version": "v1"}}
+# Hosts that run Claude Code's hooks beside their own
+READ_CLAUDE = ("cursor", "vscode")
+
+
+def parts(host: str, scope: str, project: Path) -> dict[str, Part]:
+    """The parts that a host has in a scope, by name.
+
+    Raises:
+        UsageError: the host knows no such scope.
+    """
+    about = HOSTS[host]
+    if scope not in about.files:
+        known = " or ".join(about.files)
+        raise UsageError(f"{about.title} has no scope {scope!r}", f"use --scope {known}")
+    places = _places(project)
+    base = places["home" if scope == "user" else "project"]
+    makers = {"hooks": _hooks, "mcp": _mcp, "instructions": _instructions}
+    found = {}
+    for (name, make), template in zip(makers.items(), about.files[scope], strict=True):
+        if template:
+            path = _existing(Path(template.format_map(places)))
+            found[name] = Part(name, path, Path(base), make(host, scope))
+    return found
+
+
+def _places(project: Path) -> dict[str, str]:
+    home = os.path.expanduser("~")
+    claude = os.environ.get("CLAUDE_CONFIG_DIR")
+    config = os.environ.get("XDG_CONFIG_HOME") or f"{home}/.config"
+    return {
+        "project": str(project),
+        "home": home,
+        "claude": claude or f"{home}/.claude",
+        "claude_json": f"{claude or home}/.claude.json",
+        "codex": os.environ.get("CODEX_HOME") or f"{home}/.codex",
+        "copilot": os.environ.get("COPILOT_HOME") or f"{home}/.copilot",
+        "opencode": f"{config}/opencode",
+    }
+
+
+def _existing(path: Path) -> Path:
+    """OpenCode reads opencode.json and opencode.jsonc: the one that is there."""
+    other = path.with_suffix(".jsonc")
+    return other if path.name == "opencode.json" and other.exists() and not path.exists() else path
+
+
+def _hooks(host: str, scope: str) -> Editor:
+    fallback = commands.fallback_for(scope)
+    if host == "opencode":
+        return WholeFile(_plugin(fallback))
+    entries = []
+    for event, ours, matcher in HOSTS[host].hooks:
+        line = commands.command(ours, host, fallback)
+        path, value = _handler(host, event, ours, matcher, line)
+        entries.append(Entry(path, value))
+    return Entries(entries, ("hooks",), _is_our_hook, _TEMPLATES.get(host))
+
+
+def _handler(host: str, event: str, ours: str, matcher: str, line: str) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Where a hook goes, and its form there."""
+    matched = {"matcher": matcher} if matcher else {}
+    if host == "cursor":
+        return ("hooks", event), {"command": line, **matched, "timeout": _TIMEOUT_S}
+    if host == "kiro":
+        action = {"type": "command", "command": line}
+        return ("hooks",), {
+            "name": f"capy-{ours}",
+            "trigger": event,
+            **matched,
+            "action": action,
+            "timeout": _TIMEOUT_S,
+        }
+    handler: dict[str, Any] = {"type": "command", "command": line, "timeout": _TIMEOUT_S}
+    if host == "vscode":
+        return ("hooks", event), {**handler, "windows": commands.windows_command(ours, host)}
+    if host == "codex":
+        handler["commandWindows"] = commands.windows_command(ours, host)
+    if host == "gemini":
+        handler |= {"name": f"capy-{ours}", "timeout": _TIMEOUT_S * 1000}
+    return ("hooks", event), {**matched, "hooks": [handler]}
+
+
+def _is_our_hook(_key: str | None, value: Any) -> bool:
+    """A handler that runs capy-hook, or a group of nothing but such handlers."""
+    if not isinstance(value, dict):
+        return False
+    inner = value.get("hooks")
+    if isinstance(inner, list) and inner:
+        return all(_is_our_hook(None, handler) for handler in inner)
+    action = value.get("action")
+    return commands.is_ours(value.get("command") or (action.get("command") if isinstance(action, dict) else None))
+
+
+def _plugin(fallback: str) -> str:
+    import shlex
+
+    source = (files(__package__) / "opencode.js").read_text(encoding="utf-8")
+    if fallback == commands.ANYWHERE:
+        place = 'join(homedir(), ".local/bin/capy-hook")'
+    else:
+        place = json.dumps(shlex.split(fallback)[0])
+    return source.replace("FALLBACK", place, 1)
+
+
+def _mcp(host: str, _scope: str) -> Editor:
+    servers = HOSTS[host].servers
+    value: dict[str, Any]
+    if host == "codex":
+        # Codex hands on only the variables that are named
+        value = {"command": SERVER_COMMAND, "args": [], "env_vars": ["CAPY_DB_KEY"]}
+        return Table((*servers, SERVER), value)
+    if host == "opencode":
+        value = {"type": "local", "command": [SERVER_COMMAND], "enabled": True}
+    elif host in ("claude", "vscode"):
+        value = {"type": "stdio", "command": SERVER_COMMAND, "args": []}
+    else:
+        value = {"command": SERVER_COMMAND, "args": []}
+    return Entries([Entry(servers, value, SERVER)], servers, _is_our_server)
+
+
+def _is_our_server(key: str | None, value: Any) -> bool:
+    line = value.get("command") if key == SERVER and isinstance(value, dict) else None
+    program = line[0] if isinstance(line, list) and line else line
+    return isinstance(program, str) and os.path.basename(program) == SERVER_COMMAND
+
+
+def _instructions(host: str, _scope: str) -> Editor:
+    from ..routing import block
+
+    head = ""
+    if host == "cursor":
+        head = "---\ndescription: When to use capy's tools\nalwaysApply: true\n---\n\n"
+    elif host == "kiro":
+        head = "---\ninclusion: always\n---\n\n"
+    return Block(block().rstrip("\n") + "\n", _HTML, head=head)
