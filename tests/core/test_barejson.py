@@ -84,3 +84,9 @@ def test_works_with_and_without_the_c_part(missing: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == [r'{"a":["\ufffd",1.5,null,true,null]}', str(bool(missing))]
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b'{"a', b'{"a":"x', b'{"a":1,}', rb'["\|"]', b"[1", b'{"a":1}]'])
+def test_a_broken_document_is_a_value_error_where_nothing_else_is_loaded(data: bytes) -> None:
+    code = f"from capy_core.barejson import decode\ntry:\n decode({data!r})\nexcept ValueError:\n print('refused')"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"refused\n"

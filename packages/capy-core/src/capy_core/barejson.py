@@ -42,7 +42,7 @@ def decode(data: bytes) -> Any:
     text = data.decode("utf-8-sig", "replace").strip(_SPACE)
     try:
         value, end = _scanner()(text, 0)
-    except StopIteration:
+    except (StopIteration, SystemError):  # the second: up to 3.11 it has its error class only where json is loaded
         raise ValueError("not a JSON document") from None
     if end != len(text):
         raise ValueError("more than one JSON document")
