@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tree_sitter import Parser, Tree
 
 SECONDS = 1.0
-"""Longest time for one parse. Ordinary code takes a millisecond per 500 bytes at worst; hostile code can be quadratic."""
+"""Longest time for one parse. Ordinary code takes milliseconds; hostile code can take the square of its length."""
 
 _WHOLE = 4096
 _parsers: dict[str, Parser] = {}

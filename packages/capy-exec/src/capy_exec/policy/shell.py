@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from capy_exec.policy import wrappers
 from capy_exec.policy.grammars import parse
-from capy_exec.policy.words import Word, ansi, quoted, unescape, words
+from capy_exec.policy.walk import Command, Redirect, Walk, without_continuations
+from capy_exec.policy.words import Word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,79 +22,15 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from capy_exec.policy.walk import Stage
+
+__all__ = ["Command", "Redirect", "Script", "Word", "read"]
+
 LONGEST = 1_000_000
 """Characters that are read, those of nested code (`sh -c`, heredocs for a shell) included."""
 MOST_COMMANDS = 20_000
 DEEPEST = 40
 """Levels of code in code."""
-
-_COMMANDS = frozenset(["command", "declaration_command", "unset_command"])
-_SUBSTITUTIONS = frozenset(["command_substitution", "process_substitution"])
-_LITERAL = frozenset(["raw_string", "ansi_c_string", "comment"])
-_ASSIGNMENT = "variable_assignment"
-
-
-class Redirect:
-    """One redirection: `fd` (the number it is about), `op` (`>`, `>>`, `<`, `&>`, `>&`, ...) and `target`."""
-
-    __slots__ = ("fd", "op", "target")
-
-    def __init__(self, fd: int, op: str, target: Word) -> None:
-        self.fd = fd
-        self.op = op
-        self.target = target
-
-    def __repr__(self) -> str:
-        return f"Redirect({self.fd}, {self.op!r}, {str(self.target)!r})"
-
-
-class Command:
-    """A simple command.
-
-    Attributes:
-        words: Its name and arguments. Empty for redirections without a command (`> f`, and those of a loop or group).
-        redirects: Its redirections to and from files and descriptors.
-        assignments: Variables set for it alone.
-        stdin: The text of a heredoc or here-string, None without one.
-        pipes_into: The command that its output goes to, in the same pipeline.
-        via: The wrappers it stands behind, outermost first.
-        code: (language, code) when it hands inline code to an interpreter that is not a shell.
-    """
-
-    __slots__ = ("assignments", "code", "pipes_into", "redirects", "stdin", "via", "words")
-
-    def __init__(
-        self,
-        words: Sequence[Word],
-        *,
-        redirects: Sequence[Redirect] = (),
-        assignments: Sequence[tuple[str, Word]] = (),
-        stdin: Word | None = None,
-        via: tuple[str, ...] = (),
-    ) -> None:
-        self.words = tuple(words)
-        self.redirects = tuple(redirects)
-        self.assignments = tuple(assignments)
-        self.stdin = stdin
-        self.pipes_into: Command | None = None
-        self.via = via
-        self.code: tuple[str, Word] | None = None
-
-    @property
-    def name(self) -> str:
-        """The program's name without its folder; the source text when only running can tell; "" without words."""
-        if not self.words:
-            return ""
-        name = self.words[0].name
-        return str(self.words[0]) if name is None else name
-
-    @property
-    def text(self) -> str:
-        """The words joined by one space."""
-        return " ".join(self.words)
-
-    def __repr__(self) -> str:
-        return f"Command({self.text!r})"
 
 
 class Script:
@@ -118,26 +55,6 @@ def read(code: str) -> Script:
     reader = _Reader()
     reader.script(code, (), 0)
     return Script(reader.commands, list(reader.unreadable), reader.valid)
-
-
-class _Stage:
-    """One part of a pipeline, or a group with input of its own: where standard input comes from and output goes."""
-
-    __slots__ = ("after", "before", "commands", "stdin")
-
-    def __init__(self, before: _Stage | None = None, after: _Stage | None = None, stdin: Word | None = None) -> None:
-        self.before = before
-        self.after = after
-        self.stdin = stdin
-        self.commands: list[Command] = []
-
-    def input(self) -> Word | None:
-        """The text on standard input as far as the script tells: a group's heredoc, or what `echo` prints."""
-        if self.stdin is not None or self.before is None:
-            return self.stdin
-        if len(self.before.commands) != 1:
-            return Word("", known=False)
-        return _printed(self.before.commands[0])
 
 
 class _Reader:
@@ -168,18 +85,14 @@ class _Reader:
             self.note("it holds NUL bytes")
             code = code.replace("\0", "")
         source = code.replace("\r\n", "\n").encode("utf-8", "surrogatepass")
-        tree = parse("tree_sitter_bash", source)
-        if tree and b"\\\n" in source:
-            source = _without_continuations(tree.root_node, source)
-            tree = parse("tree_sitter_bash", source)
-        if tree is None:
-            self.note("it takes too long to parse")
+        root, source = self.parsed(source)
+        if root is None:
             return
-        if tree.root_node.has_error:
-            line = _first_error(tree.root_node)
-            self.note(f"line {line}: not valid shell" if not depth else f"code inside {via[-1]}: not valid shell")
-            self.valid = self.valid and not known
-        for found, stage in _Walk(source).over(tree.root_node):
+        if root.has_error and known:
+            where = f"line {_first_error(root)}" if not depth else f"code inside {via[-1]}"
+            self.note(f"{where}: not valid shell")
+            self.valid = False
+        for found, stage in Walk(source).over(root):
             if len(self.commands) >= MOST_COMMANDS:
                 self.note(f"more than {MOST_COMMANDS:,} commands")
                 return
@@ -189,7 +102,21 @@ class _Reader:
                 found.via = via
                 self.command(found, stage, depth)
 
-    def command(self, command: Command, stage: _Stage | None, depth: int) -> None:
+    def parsed(self, source: bytes) -> tuple[Node | None, bytes]:
+        r"""The root of the syntax tree, and the source it is of: the grammar takes `\` + newline for a blank."""
+        for _attempt in range(3):
+            tree = parse("tree_sitter_bash", source)
+            if tree is None:
+                self.note("it takes too long to parse")
+                return None, source
+            shorter = without_continuations(tree.root_node, source) if b"\\\n" in source else source
+            if len(shorter) == len(source):
+                return tree.root_node, source
+            source = shorter
+        self.note("its line continuations cannot be told from text")
+        return None, source
+
+    def command(self, command: Command, stage: Stage | None, depth: int) -> None:
         """List `command` and what it goes on to run."""
         pending = [command]
         while pending:
@@ -215,7 +142,7 @@ class _Reader:
                     self.nested(command, run, stage, depth)
             pending.extend(reversed(inner))
 
-    def nested(self, command: Command, run: wrappers.Run, stage: _Stage | None, depth: int) -> None:
+    def nested(self, command: Command, run: wrappers.Run, stage: Stage | None, depth: int) -> None:
         """Read the code that `command` hands to a shell, or keep that for another interpreter."""
         kind, payload, detail = run
         name = command.name
@@ -241,209 +168,10 @@ class _Reader:
             self.script(text, (*command.via, name), depth + 1, known=text.known)
 
 
-class _Walk:
-    """The first step: from a syntax tree to simple commands (and code in backticks), in source order."""
-
-    __slots__ = ("found", "source")
-
-    def __init__(self, source: bytes) -> None:
-        self.source = source
-        self.found: list[tuple[Command | str, _Stage | None]] = []
-
-    def over(self, root: Node) -> list[tuple[Command | str, _Stage | None]]:
-        """What stands below `root`, with the part of the pipeline it belongs to. No recursion: depth is the writer's."""
-        pending: list[tuple[Node, _Stage | None]] = [(root, None)]
-        while pending:
-            node, stage = pending.pop()
-            if node.type in _COMMANDS:
-                below = self.simple(node, [], stage)
-            elif node.type == "redirected_statement":
-                below = self.redirected(node, stage)
-            elif node.type == "pipeline":
-                below = _stages(node, stage)
-            elif node.type in _SUBSTITUTIONS:
-                below = self.substitution(node)
-            elif node.type == "heredoc_body":
-                below = self.heredoc(node)
-            elif node.child_count:
-                below = [(child, stage) for child in node.children]
-            else:
-                continue
-            pending.extend(reversed(below))
-        for command, stage in self.found:
-            if isinstance(command, Command) and stage and stage.after and stage.after.commands:
-                command.pipes_into = stage.after.commands[0]
-        return self.found
-
-    def add(self, command: Command, stage: _Stage | None) -> None:
-        self.found.append((command, stage))
-        if stage:
-            stage.commands.append(command)
-
-    def simple(self, node: Node, redirects: list[Node], stage: _Stage | None) -> list[tuple[Node, _Stage | None]]:
-        """List a simple command with the redirections around it; what remains to be walked."""
-        arguments: list[list[Node]] = []
-        assignments: list[tuple[str, Word]] = []
-        files: list[Redirect] = []
-        stdin: Word | None = None
-        below: list[tuple[Node, _Stage | None]] = [(child, None) for child in node.children]
-        for child in [*node.children, *redirects]:
-            if child.type == _ASSIGNMENT and node.type == "command":
-                assignments.append(self.assignment(child))
-            elif child.type.endswith("_redirect"):
-                text = self.redirect(child, files, arguments)
-                stdin = text if text is not None else stdin
-            elif arguments and arguments[-1][-1].end_byte == child.start_byte:
-                arguments[-1].append(child)
-            else:
-                arguments.append([child])
-        got = [word for group in arguments for word in words(group, self.source)]
-        self.add(Command(got, redirects=files, assignments=assignments, stdin=stdin), stage)
-        for redirect in redirects:
-            below.extend(_below_redirect(redirect, stage))
-        return below
-
-    def assignment(self, node: Node) -> tuple[str, Word]:
-        """Name and value of `name=value`."""
-        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
-        text = self.source[name.start_byte : name.end_byte].decode("utf-8", "surrogatepass") if name else ""
-        return text, words([value], self.source)[0] if value else Word("")
-
-    def redirected(self, node: Node, stage: _Stage | None) -> list[tuple[Node, _Stage | None]]:
-        """A statement with redirections behind it."""
-        redirects = node.children_by_field_name("redirect")
-        body = node.child_by_field_name("body")
-        piped = [child for each in redirects for child in each.children if child.type == "pipeline"]
-        stage = self.piped_heredoc(redirects, piped, stage)
-        if body and body.type in _COMMANDS:
-            return self.simple(body, redirects, stage)
-        files: list[Redirect] = []
-        arguments: list[list[Node]] = []
-        texts = [self.redirect(each, files, arguments) for each in redirects]
-        if files or arguments:
-            got = [word for group in arguments for word in words(group, self.source)]
-            self.found.append((Command(got, redirects=files), stage))
-        stdin = [text for text in texts if text is not None]
-        if stdin:
-            stage = _Stage(stage and stage.before, stage and stage.after, stdin[-1])
-        below: list[tuple[Node, _Stage | None]] = [(body, stage)] if body else []
-        for each in redirects:
-            below.extend(_below_redirect(each, stage))
-        return below
-
-    def piped_heredoc(self, redirects: list[Node], piped: list[Node], stage: _Stage | None) -> _Stage | None:
-        """The stage of `cat <<E | next`, where the grammar puts the rest of the pipeline inside the redirection."""
-        return _Stage(stage and stage.before, _Stage(after=stage and stage.after)) if piped else stage
-
-    def redirect(self, node: Node, files: list[Redirect], arguments: list[list[Node]]) -> Word | None:
-        """Note a redirection in `files`, and words behind it in `arguments`; the text of a heredoc or here-string."""
-        if node.type == "herestring_redirect":
-            value = node.children[-1]
-            text = words([value], self.source)[0]
-            return Word(text + "\n", known=text.known)
-        if node.type == "heredoc_redirect":
-            for child in node.children:
-                if child.type == "file_redirect":
-                    self.redirect(child, files, arguments)
-                elif node.field_name_for_child(node.children.index(child)) == "argument":
-                    arguments.append([child])
-            return self.heredoc_text(node)
-        targets = node.children_by_field_name("destination")
-        descriptor = node.child_by_field_name("descriptor")
-        operator = next((child.type for child in node.children if not child.is_named), ">")
-        digits = self.source[descriptor.start_byte : descriptor.end_byte] if descriptor else b""
-        fd = int(digits) if digits.isdigit() and len(digits) < 6 else 0 if operator.startswith("<") else 1
-        target = words(targets[:1], self.source) if targets else [Word("")]
-        files.append(Redirect(fd, operator, target[0]))
-        arguments.extend([each] for each in targets[1:])
-        return None
-
-    def heredoc_text(self, node: Node) -> Word:
-        """The text of a heredoc; not known where an expansion stands in it."""
-        parts = {child.type: child for child in node.children}
-        body, end = parts.get("heredoc_body"), parts.get("heredoc_end")
-        start = parts["heredoc_start"]
-        if body is None:
-            return Word("")
-        stop = end.start_byte if end else body.end_byte
-        literal = any(mark in self.source[start.start_byte : start.end_byte] for mark in b"'\"\\")
-        if literal:
-            pieces = [(self.source[body.start_byte : stop].decode("utf-8", "surrogatepass"), False)]
-        else:
-            pieces = quoted(body.children, body.start_byte, stop, self.source, "$`\\")
-        text = "".join(piece for piece, _unknown in pieces)
-        if "<<-" in parts:
-            text = "\n".join(line.lstrip("\t") for line in text.split("\n"))
-        known = literal or not (any(unknown for _piece, unknown in pieces) or "`" in text)
-        return Word(text, known=known)
-
-    def heredoc(self, node: Node) -> list[tuple[Node, _Stage | None]]:
-        """Substitutions in a heredoc. The grammar knows none in backticks there, so those are cut out by hand."""
-        parent = node.parent
-        start = next((child for child in parent.children if child.type == "heredoc_start"), None) if parent else None
-        if start and any(mark in self.source[start.start_byte : start.end_byte] for mark in b"'\"\\"):
-            return []
-        inside = [child for child in node.children if child.type in _SUBSTITUTIONS]
-        text = bytearray(self.source[node.start_byte : node.end_byte])
-        for child in inside:
-            begin, end = child.start_byte - node.start_byte, child.end_byte - node.start_byte
-            text[begin:end] = b" " * (end - begin)
-        if b"`" in text:
-            pieces = text.decode("utf-8", "surrogatepass").replace("\\\\", "\0").replace("\\`", "\1").split("`")
-            for piece in pieces[1::2]:
-                self.found.append((piece.replace("\1", "`").replace("\0", "\\"), None))
-        return [(child, None) for child in node.children]
-
-    def substitution(self, node: Node) -> list[tuple[Node, _Stage | None]]:
-        """`$(...)`, `<(...)`, or backticks, in which a backslash hides backticks of a level further in."""
-        source = self.source[node.start_byte : node.end_byte]
-        if source.startswith(b"`") and b"\\" in source:
-            within = bool(node.parent and node.parent.type == "string")
-            text = source[1:-1].decode("utf-8", "surrogatepass")
-            self.found.append((unescape(text, '$`\\"' if within else "$`\\"), None))
-            return []
-        return [(child, None) for child in node.children]
-
-
-def _stages(node: Node, stage: _Stage | None) -> list[tuple[Node, _Stage | None]]:
-    """The parts of a pipeline, each with its neighbours; the ends join the pipeline around it."""
-    parts: list[Node] = []
-    pending = [node]
-    while pending:
-        part = pending.pop()
-        if part.type == "pipeline":
-            pending.extend(child for child in reversed(part.children) if child.is_named and child.type != "comment")
-        else:
-            parts.append(part)
-    behind_heredoc = bool(node.children and not node.children[0].is_named)  # `cat <<E | next`: begins with the bar
-    stages: list[_Stage] = []
-    before = stage.before if stage and not behind_heredoc else stage
-    for place, _part in enumerate(parts):
-        if behind_heredoc and not place and stage and stage.after:
-            current = stage.after
-            current.before = stage
-        else:
-            current = _Stage(before)
-        if stages:
-            stages[-1].after = current
-        stages.append(current)
-        before = current
-    if stages and stage and not behind_heredoc:
-        stages[0].stdin = stage.stdin
-        stages[-1].after = stage.after
-    return list(zip(parts, stages, strict=True))
-
-
-def _below_redirect(node: Node, stage: _Stage | None) -> list[tuple[Node, _Stage | None]]:
-    """What to walk in a redirection: the rest of a pipeline keeps its stage, all else stands alone."""
-    return [(child, stage if child.type == "pipeline" else None) for child in node.children]
-
-
 def _behind(command: Command, inner: Sequence[Word], name: str) -> Command:
     """The command behind the wrapper `name`: the same redirections, input and pipeline."""
-    skip = 0
     behind = Command(
-        inner[skip:],
+        inner,
         redirects=command.redirects,
         assignments=command.assignments,
         stdin=command.stdin,
@@ -453,20 +181,23 @@ def _behind(command: Command, inner: Sequence[Word], name: str) -> Command:
     return behind
 
 
-def _input(command: Command, stage: _Stage | None) -> Word | None:
+def _input(command: Command, stage: Stage | None) -> Word | None:
     """The text on a command's standard input; None when nothing in the script feeds it."""
     if command.stdin is not None:
         return command.stdin
     sources = [redirect.target for redirect in command.redirects if redirect.fd == 0]
     if sources:
         return Word("", known=False) if sources[-1].startswith("<(") else None
-    return stage.input() if stage else None
+    if stage is None or stage.stdin is not None or stage.before is None:
+        return stage.stdin if stage else None
+    feeders = stage.before.commands
+    return _printed(feeders[0]) if len(feeders) == 1 else Word("", known=False)
 
 
 def _printed(command: Command) -> Word:
-    """What a command writes: known for `echo`, `printf` and `cat` of literal text."""
+    """What a command writes: known for `echo`, `printf` and `cat` of plain text."""
     name, rest = command.name, list(command.words[1:])
-    if command.redirects and any(redirect.fd == 1 for redirect in command.redirects):
+    if any(redirect.fd == 1 for redirect in command.redirects):
         return Word("", known=False)
     if name == "cat" and not rest and command.stdin is not None:
         return command.stdin
@@ -474,35 +205,15 @@ def _printed(command: Command) -> Word:
         while rest and rest[0] in ("-n", "-e", "-E", "-en", "-ne"):
             del rest[0]
         text = wrappers.joined(rest)
-        return Word(ansi(text) + "\n", known=text.known)
+        return Word(text + "\n", known=text.known and "\\" not in text)  # shells differ in what a backslash does
     if name == "printf" and rest:
-        known = all(word.known for word in rest)
-        shape = ansi(rest[0])
+        shape = rest[0].replace("\\n", "\n")
+        known = all(word.known for word in rest) and "\\" not in shape
         if "%" not in shape:
             return Word(shape, known=known)
-        if shape in ("%s", "%s\n", "%b", "%b\n"):
-            return Word("".join(shape.replace(shape[:2], ansi(word)) for word in rest[1:]), known=known)
+        if shape.strip("\n") == "%s":
+            return Word("".join(shape.replace("%s", word) for word in rest[1:]), known=known)
     return Word("", known=False)
-
-
-def _without_continuations(root: Node, source: bytes) -> bytes:
-    r"""`source` without `\` + newline, except where they are two characters: literal quotes, comments, heredocs."""
-    keep: list[tuple[int, int]] = []
-    pending = [root]
-    while pending:
-        node = pending.pop()
-        body = node.type == "heredoc_body" and not any(child.is_named for child in node.children)
-        if node.type in _LITERAL or body:
-            keep.append((node.start_byte, node.end_byte))
-        else:
-            pending.extend(reversed(node.children))
-    out: list[bytes] = []
-    start = 0
-    for begin, end in [*keep, (len(source), len(source))]:
-        out.append(source[start:begin].replace(b"\\\n", b""))
-        out.append(source[begin:end])
-        start = end
-    return b"".join(out)
 
 
 def _first_error(root: Node) -> int:

@@ -256,7 +256,7 @@ def _group(atoms: list[tuple[str, int]], start: int) -> tuple[list[list[tuple[st
 def _choices(parts: list[list[tuple[str, int]]], depth: int) -> list[list[tuple[str, int]]] | None:
     if len(parts) == 1:
         sequence = _sequence("".join(text for text, _kind in parts[0]))
-        return sequence and [[(text, _BARE)] for text in sequence]
+        return None if sequence is None else [[(text, _BARE)] for text in sequence]
     out: list[list[tuple[str, int]]] = []
     for part in parts:
         spread = _braces(part, depth + 1)

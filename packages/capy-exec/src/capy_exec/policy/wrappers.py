@@ -15,9 +15,15 @@ if TYPE_CHECKING:
 
     Run = tuple[str, list[Word], str]
 
-EXEC, SHELL, CODE, SHELL_STDIN, CODE_STDIN, ALIAS, UNKNOWN = (
-    ["exec", "shell", "code", "shell-stdin", "code-stdin", "alias", "unknown"]
-)
+EXEC, SHELL, CODE, SHELL_STDIN, CODE_STDIN, ALIAS, UNKNOWN = [
+    "exec",
+    "shell",
+    "code",
+    "shell-stdin",
+    "code-stdin",
+    "alias",
+    "unknown",
+]
 """Kinds of what is run: the words of a command; a shell's code; an interpreter's code (with its language); the same two
 read from standard input; an alias's text (with its name); something that cannot be told."""
 
@@ -119,10 +125,31 @@ _INTERPRETERS: dict[str, tuple[str, str, str, str, str, str]] = {
     "ts-node": ("typescript", "ep", "eval print", "rPO", "require project", ""),
     "tsx": ("typescript", "ep", "eval print", "r", "require import", ""),
 }
-_LANGUAGES = {
-    name: names.split()[0]
-    for names in ["javascript js node", "typescript ts", "python py", "shell sh bash", "ruby rb", "go golang", "rust rs", "php", "perl pl", "r rscript", "elixir ex exs"]
-    for name in names.split()
+_LANGUAGES = {  # capy-exec's names of languages
+    "bash": "shell",
+    "elixir": "elixir",
+    "ex": "elixir",
+    "exs": "elixir",
+    "go": "go",
+    "golang": "go",
+    "javascript": "javascript",
+    "js": "javascript",
+    "node": "javascript",
+    "perl": "perl",
+    "php": "php",
+    "pl": "perl",
+    "py": "python",
+    "python": "python",
+    "r": "r",
+    "rb": "ruby",
+    "rs": "rust",
+    "rscript": "r",
+    "ruby": "ruby",
+    "rust": "rust",
+    "sh": "shell",
+    "shell": "shell",
+    "ts": "typescript",
+    "typescript": "typescript",
 }
 
 

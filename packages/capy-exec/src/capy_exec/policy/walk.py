@@ -1,0 +1,323 @@
+"""From a syntax tree of bash to its simple commands, each with its words, redirections, input and pipeline."""
+
+from __future__ import annotations
+
+from capy_exec.policy.words import Word, quoted, unescape, words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tree_sitter import Node
+
+    Found = tuple["Command | str", "Stage | None"]
+    Pending = list[tuple[Node, "Stage | None"]]
+
+_COMMANDS = frozenset(["command", "declaration_command", "unset_command"])
+_SUBSTITUTIONS = frozenset(["command_substitution", "process_substitution"])
+_LITERAL = frozenset(["raw_string", "ansi_c_string", "comment"])
+_ASSIGNMENT = "variable_assignment"
+
+
+class Redirect:
+    """One redirection: `fd` (the number it is about), `op` (`>`, `>>`, `<`, `&>`, `>&`, ...) and `target`."""
+
+    __slots__ = ("fd", "op", "target")
+
+    def __init__(self, fd: int, op: str, target: Word) -> None:
+        self.fd = fd
+        self.op = op
+        self.target = target
+
+    def __repr__(self) -> str:
+        return f"Redirect({self.fd}, {self.op!r}, {str(self.target)!r})"
+
+
+class Command:
+    """A simple command.
+
+    Attributes:
+        words: Its name and arguments. Empty for redirections without a command (`> f`, and those of a loop or group).
+        redirects: Its redirections to and from files and descriptors.
+        assignments: Variables set for it alone.
+        stdin: The text of a heredoc or here-string, None without one.
+        pipes_into: The command that its output goes to, in the same pipeline.
+        via: The wrappers it stands behind, outermost first.
+        code: (language, code) when it hands inline code to an interpreter that is not a shell.
+    """
+
+    __slots__ = ("assignments", "code", "pipes_into", "redirects", "stdin", "via", "words")
+
+    def __init__(
+        self,
+        words: Sequence[Word],
+        *,
+        redirects: Sequence[Redirect] = (),
+        assignments: Sequence[tuple[str, Word]] = (),
+        stdin: Word | None = None,
+        via: tuple[str, ...] = (),
+    ) -> None:
+        self.words = tuple(words)
+        self.redirects = tuple(redirects)
+        self.assignments = tuple(assignments)
+        self.stdin = stdin
+        self.pipes_into: Command | None = None
+        self.via = via
+        self.code: tuple[str, Word] | None = None
+
+    @property
+    def name(self) -> str:
+        """The program's name without its folder; the source text when only running can tell; "" without words."""
+        if not self.words:
+            return ""
+        name = self.words[0].name
+        return str(self.words[0]) if name is None else name
+
+    @property
+    def text(self) -> str:
+        """The words joined by one space."""
+        return " ".join(self.words)
+
+    def __repr__(self) -> str:
+        return f"Command({self.text!r})"
+
+
+class Stage:
+    """One part of a pipeline, or a group with input of its own: where standard input comes from and output goes."""
+
+    __slots__ = ("after", "before", "commands", "stdin")
+
+    def __init__(self, before: Stage | None = None, after: Stage | None = None, stdin: Word | None = None) -> None:
+        self.before = before
+        self.after = after
+        self.stdin = stdin
+        self.commands: list[Command] = []
+
+
+class Walk:
+    """From a syntax tree to simple commands, and the code in backticks that the grammar leaves as text."""
+
+    __slots__ = ("found", "source")
+
+    def __init__(self, source: bytes) -> None:
+        self.source = source
+        self.found: list[Found] = []
+
+    def over(self, root: Node) -> list[Found]:
+        """What stands below `root` in source order, and its part of a pipeline. Depth is the writer's: no recursion."""
+        pending: Pending = [(root, None)]
+        while pending:
+            node, stage = pending.pop()
+            if node.type in _COMMANDS:
+                below = self.simple(node, [], stage)
+            elif node.type == "redirected_statement":
+                below = self.redirected(node, stage)
+            elif node.type == "pipeline":
+                below = _stages(node, stage)
+            elif node.type in _SUBSTITUTIONS:
+                below = self.substitution(node)
+            elif node.type == "heredoc_body":
+                below = self.heredoc(node)
+            elif node.child_count:
+                below = [(child, stage) for child in node.children]
+            else:
+                if node.is_named and node.type not in _LITERAL:
+                    self.hidden(self.source[node.start_byte : node.end_byte])
+                continue
+            pending.extend(reversed(below))
+        for command, stage in self.found:
+            if isinstance(command, Command) and stage and stage.after and stage.after.commands:
+                command.pipes_into = stage.after.commands[0]
+        return self.found
+
+    def add(self, command: Command, stage: Stage | None) -> None:
+        self.found.append((command, stage))
+        if stage:
+            stage.commands.append(command)
+
+    def simple(self, node: Node, redirects: list[Node], stage: Stage | None) -> Pending:
+        """List a simple command with the redirections around it; what remains to be walked."""
+        arguments: list[list[Node]] = []
+        assignments: list[tuple[str, Word]] = []
+        files: list[Redirect] = []
+        stdin: Word | None = None
+        below: Pending = [(child, None) for child in node.children]
+        for child in [*node.children, *redirects]:
+            if child.type == _ASSIGNMENT and node.type == "command":
+                assignments.append(self.assignment(child))
+            elif child.type.endswith("_redirect"):
+                text = self.redirect(child, files, arguments)
+                stdin = text if text is not None else stdin
+            elif arguments and arguments[-1][-1].end_byte == child.start_byte:
+                arguments[-1].append(child)
+            else:
+                arguments.append([child])
+        got = [word for group in arguments for word in words(group, self.source)]
+        self.add(Command(got, redirects=files, assignments=assignments, stdin=stdin), stage)
+        for redirect in redirects:
+            below.extend(_below_redirect(redirect, stage))
+        return below
+
+    def assignment(self, node: Node) -> tuple[str, Word]:
+        """Name and value of `name=value`."""
+        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        text = self.source[name.start_byte : name.end_byte].decode("utf-8", "surrogatepass") if name else ""
+        return text, words([value], self.source)[0] if value else Word("")
+
+    def redirected(self, node: Node, stage: Stage | None) -> Pending:
+        """A statement with redirections behind it."""
+        redirects = node.children_by_field_name("redirect")
+        body = node.child_by_field_name("body")
+        piped = [child for each in redirects for child in each.children if child.type == "pipeline"]
+        stage = self.piped_heredoc(redirects, piped, stage)
+        if body and body.type in _COMMANDS:
+            return self.simple(body, redirects, stage)
+        files: list[Redirect] = []
+        arguments: list[list[Node]] = []
+        texts = [self.redirect(each, files, arguments) for each in redirects]
+        if files or arguments:
+            got = [word for group in arguments for word in words(group, self.source)]
+            self.found.append((Command(got, redirects=files), stage))
+        stdin = [text for text in texts if text is not None]
+        if stdin:
+            stage = Stage(stage and stage.before, stage and stage.after, stdin[-1])
+        below: Pending = [(body, stage)] if body else []
+        for each in redirects:
+            below.extend(_below_redirect(each, stage))
+        return below
+
+    def piped_heredoc(self, redirects: list[Node], piped: list[Node], stage: Stage | None) -> Stage | None:
+        """The stage of `cat <<E | next`, where the grammar puts the rest of the pipeline inside the redirection."""
+        return Stage(stage and stage.before, Stage(after=stage and stage.after)) if piped else stage
+
+    def redirect(self, node: Node, files: list[Redirect], arguments: list[list[Node]]) -> Word | None:
+        """Note a redirection in `files`, and words behind it in `arguments`; the text of a heredoc or here-string."""
+        if node.type == "herestring_redirect":
+            value = node.children[-1]
+            text = words([value], self.source)[0]
+            return Word(text + "\n", known=text.known)
+        if node.type == "heredoc_redirect":
+            for child in node.children:
+                if child.type == "file_redirect":
+                    self.redirect(child, files, arguments)
+                elif node.field_name_for_child(node.children.index(child)) == "argument":
+                    arguments.append([child])
+            return self.heredoc_text(node)
+        targets = node.children_by_field_name("destination")
+        descriptor = node.child_by_field_name("descriptor")
+        operator = next((child.type for child in node.children if not child.is_named), ">")
+        digits = self.source[descriptor.start_byte : descriptor.end_byte] if descriptor else b""
+        fd = int(digits) if digits.isdigit() and len(digits) < 6 else 0 if operator.startswith("<") else 1
+        target = words(targets[:1], self.source) if targets else [Word("")]
+        files.append(Redirect(fd, operator, target[0]))
+        arguments.extend([each] for each in targets[1:])
+        return None
+
+    def heredoc_text(self, node: Node) -> Word:
+        """The text of a heredoc; not known where an expansion stands in it."""
+        parts = {child.type: child for child in node.children}
+        body, end = parts.get("heredoc_body"), parts.get("heredoc_end")
+        if body is None:
+            return Word("")
+        stop = end.start_byte if end else body.end_byte
+        literal = _is_literal(node, self.source)
+        if literal:
+            pieces = [(self.source[body.start_byte : stop].decode("utf-8", "surrogatepass"), False)]
+        else:
+            pieces = quoted(body.children, body.start_byte, stop, self.source, "$`\\")
+        text = "".join(piece for piece, _unknown in pieces)
+        if "<<-" in parts:
+            text = "\n".join(line.lstrip("\t") for line in text.split("\n"))
+        known = literal or not (any(unknown for _piece, unknown in pieces) or "`" in text)
+        return Word(text, known=known)
+
+    def heredoc(self, node: Node) -> Pending:
+        """Substitutions in a heredoc. The grammar knows none in backticks there, so those are cut out by hand."""
+        parent = node.parent
+        if parent and _is_literal(parent, self.source):
+            return []
+        text = bytearray(self.source[node.start_byte : node.end_byte])
+        for child in node.children:
+            if child.type in _SUBSTITUTIONS:
+                begin, end = child.start_byte - node.start_byte, child.end_byte - node.start_byte
+                text[begin:end] = b" " * (end - begin)
+        self.hidden(bytes(text))
+        return [(child, None) for child in node.children if child.child_count]
+
+    def hidden(self, text: bytes) -> None:
+        """Note code in backticks in what the grammar takes for plain text: heredocs and `${x:-...}` in quotes."""
+        if b"`" not in text:
+            return
+        plain = text.decode("utf-8", "surrogatepass").replace("\\\\", "\0").replace("\\`", "\1")
+        for code in plain.split("`")[1::2]:
+            self.found.append((code.replace("\1", "`").replace("\0", "\\"), None))
+
+    def substitution(self, node: Node) -> Pending:
+        """`$(...)`, `<(...)`, or backticks, in which a backslash hides backticks of a level further in."""
+        source = self.source[node.start_byte : node.end_byte]
+        if source.startswith(b"`") and b"\\" in source:
+            within = bool(node.parent and node.parent.type == "string")
+            text = source[1:-1].decode("utf-8", "surrogatepass")
+            self.found.append((unescape(text, '$`\\"' if within else "$`\\"), None))
+            return []
+        return [(child, None) for child in node.children]
+
+
+def _stages(node: Node, stage: Stage | None) -> Pending:
+    """The parts of a pipeline, each with its neighbours; the ends join the pipeline around it."""
+    parts: list[Node] = []
+    pending = [node]
+    while pending:
+        part = pending.pop()
+        if part.type == "pipeline":
+            pending.extend(child for child in reversed(part.children) if child.is_named and child.type != "comment")
+        else:
+            parts.append(part)
+    behind_heredoc = bool(node.children and not node.children[0].is_named)  # `cat <<E | next`: begins with the bar
+    stages: list[Stage] = []
+    before = stage.before if stage and not behind_heredoc else stage
+    for place, _part in enumerate(parts):
+        if behind_heredoc and not place and stage and stage.after:
+            current = stage.after
+            current.before = stage
+        else:
+            current = Stage(before)
+        if stages:
+            stages[-1].after = current
+        stages.append(current)
+        before = current
+    if stages and stage and not behind_heredoc:
+        stages[0].stdin = stage.stdin
+        stages[-1].after = stage.after
+    return list(zip(parts, stages, strict=True))
+
+
+def _below_redirect(node: Node, stage: Stage | None) -> Pending:
+    """What to walk in a redirection: the rest of a pipeline keeps its stage, all else stands alone."""
+    return [(child, stage if child.type == "pipeline" else None) for child in node.children]
+
+
+def _is_literal(heredoc: Node, source: bytes) -> bool:
+    """True when the word that ends a heredoc is quoted: then its text is taken as it stands."""
+    starts = [child for child in heredoc.children if child.type == "heredoc_start"]
+    return any(mark in source[start.start_byte : start.end_byte] for start in starts for mark in b"'\"\\")
+
+
+def without_continuations(root: Node, source: bytes) -> bytes:
+    r"""`source` without `\` + newline, except where they are two characters: literal quotes, comments, heredocs."""
+    keep: list[tuple[int, int]] = []
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        literal = node.type == "heredoc_body" and node.parent and _is_literal(node.parent, source)
+        if node.type in _LITERAL or literal:
+            keep.append((node.start_byte, node.end_byte))
+        else:
+            pending.extend(reversed(node.children))
+    out: list[bytes] = []
+    start = 0
+    for begin, end in [*keep, (len(source), len(source))]:
+        out.append(source[start:begin].replace(b"\\\n", b""))
+        out.append(source[begin:end])
+        start = end
+    return b"".join(out)
