@@ -39,15 +39,14 @@ class Form:
         self.prefix = text if self._verbatim else _prefix(text, self._stem)
         self._verdicts: dict[str, bool] = {}
 
-    def places(self, text: str, low: str, most: int) -> list[Place]:
-        """Its first `most` places. `low`: the text as `lowered` gives it."""
+    def places(self, text: str, low: str, most: int, probes: int = _MOST_PROBES) -> list[Place]:
+        """Its first `most` places. `low`: the text as `lowered` gives it; `probes`: how often to look, at most."""
         found: list[Place] = []
         prefix, find = self.prefix, low.find
         length = len(prefix)
         at = find(prefix)
         stop = len(low)
         is_word = prefix == self.text
-        probes = _MOST_PROBES
         while at >= 0 and probes:
             end = at + length
             if self._anywhere or at == 0 or not low[at - 1].isalnum() or _is_hump(text, at):

@@ -1,0 +1,104 @@
+"""Find the lines of a text that answer a question, and show them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from .asked import look_up
+from .choose import budget_for, choose
+from .page import Page, read
+
+
+@dataclass(frozen=True)
+class Span:
+    """Lines that stand together.
+
+    Args:
+        first, last: their numbers in the text, from 1, inclusive. Of a long line a piece may be all that is shown.
+        text: the lines, joined by newlines.
+        why: head, match, failure, summary or tail: why the first of them was chosen.
+    """
+
+    first: int
+    last: int
+    text: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What of a text answers one or more questions.
+
+    Args:
+        questions: as asked.
+        spans: in the order of the text.
+        lines, bytes: of the whole text.
+        corrected: word of a question -> word of the text that was taken for it.
+        unanswered: the questions none of whose words the text holds.
+        notes: what the reader should know, in whole sentences.
+    """
+
+    questions: tuple[str, ...]
+    spans: tuple[Span, ...]
+    lines: int
+    bytes: int
+    corrected: dict[str, str] = field(default_factory=dict)
+    unanswered: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def find(text: str, question: str | Sequence[str], *, budget: int | None = None, failed: bool = False) -> Evidence:
+    """The lines of an output that answer, with its head, its tail and the lines that tell of failure.
+
+    Args:
+        text: of any length; colour codes and carriage returns may be in it.
+        question: any text, or several, which share the budget.
+        budget: bytes of the rendered spans, at most; None: by the text's size, a quarter of it and 6,000 at most (for
+            one question).
+        failed: what printed it failed: lines that tell of failure count as if they were asked for.
+
+    Returns:
+        Evidence; its spans are empty only if the text is blank or the budget too small for any line.
+    """
+    questions = (question,) if isinstance(question, str) else tuple(question)
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    page = read(text)
+    asked = [look_up(page, one) for one in questions]
+    room = budget_for(size, len(questions)) if budget is None else budget
+    chosen = choose(page, asked, room, failed=failed)
+    corrected: dict[str, str] = {}
+    for one in asked:
+        corrected |= one.corrected
+    return Evidence(
+        questions=questions,
+        spans=tuple(_spans(page, chosen)),
+        lines=page.lines[-1],
+        bytes=size,
+        corrected=corrected,
+        unanswered=tuple(text for text, one in zip(questions, asked, strict=True) if not one.terms),
+    )
+
+
+def render(evidence: Evidence) -> str:
+    """The spans as text; `[l. 4031]` stands before lines that do not follow the last, with the first one's number."""
+    parts: list[str] = []
+    last = 0
+    for span in evidence.spans:
+        if span.first > last + 1:
+            parts.append(f"[l. {span.first}]")
+        parts.append(span.text)
+        last = span.last
+    return "\n".join(parts)
+
+
+def _spans(page: Page, chosen: dict[int, str]) -> list[Span]:
+    spans: list[Span] = []
+    run: list[int] = []
+    for unit in [*sorted(chosen), -1]:
+        if run and unit != run[-1] + 1:
+            text = "\n".join([page.units[one] for one in run])
+            spans.append(Span(page.lines[run[0]], page.lines[run[-1]], text, chosen[run[0]]))
+            run = []
+        run.append(unit)
+    return spans

@@ -1,0 +1,87 @@
+"""An output made ready: no colour codes, no overwritten progress, no runner time stamps, no endless lines."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import accumulate
+
+from ..intake import cleaned
+from ..search.matching import lowered
+
+LONGEST = 600  # characters; a longer line is read in pieces
+PIECE = 300
+
+_MARKS = " \t,;&|>}])"
+
+
+@dataclass(slots=True)
+class Page:
+    """The text as units: lines, or pieces of lines that are too long.
+
+    Args:
+        units: their texts, verbatim apart from what was cleaned away.
+        lines: for each unit the number of its line, from 1.
+        starts: for each unit its place in `text`.
+        text: the units joined by newlines.
+        low: the same in lower case; each character at its place.
+    """
+
+    units: list[str]
+    lines: list[int]
+    starts: list[int]
+    text: str
+    low: str
+
+    def at(self, place: int) -> int:
+        """The unit that holds a place of the text."""
+        return bisect_right(self.starts, place) - 1
+
+
+def read(text: str) -> Page:
+    """Clean a text and cut it into units."""
+    if "\r" in text:
+        text = _without_progress(text)
+    raw = [line.rstrip() for line in "".join(cleaned([text])).split("\n")]
+    if len(raw) > 1 and not raw[-1]:
+        raw.pop()
+    if max(map(len, raw)) <= LONGEST:
+        units, lines = raw, list(range(1, len(raw) + 1))
+    else:
+        units, lines = [], []
+        for number, line in enumerate(raw, 1):
+            pieces = [line] if len(line) <= LONGEST else _pieces(line)
+            units += pieces
+            lines += [number] * len(pieces)
+    joined = "\n".join(units)
+    starts = [0, *accumulate([len(unit) + 1 for unit in units])]
+    starts.pop()
+    return Page(units, lines, starts, joined, lowered(joined))
+
+
+def _without_progress(text: str) -> str:
+    """Lines as a terminal shows them in the end: what follows the last carriage return."""
+    if "\n" not in text:
+        return text.replace("\r", "\n")
+    text = re.sub("\r+\n", "\n", text)
+    if "\r" not in text:
+        return text
+    return "\n".join([_last_state(line) if "\r" in line else line for line in text.split("\n")])
+
+
+def _last_state(line: str) -> str:
+    return next((part for part in reversed(line.split("\r")) if part.strip()), "")
+
+
+def _pieces(line: str) -> list[str]:
+    """A long line cut between tokens."""
+    pieces, start, length = [], 0, len(line)
+    while length - start > LONGEST:
+        end = start + PIECE
+        best = max(line.rfind(mark, start + PIECE // 2, end) for mark in _MARKS)
+        cut = best + 1 if best > 0 else end
+        pieces.append(line[start:cut])
+        start = cut
+    pieces.append(line[start:])
+    return pieces
