@@ -44,9 +44,12 @@ class Command:
         pipes_into: The command that its output goes to, in the same pipeline.
         via: The wrappers it stands behind, outermost first.
         code: (language, code) when it hands inline code to an interpreter that is not a shell.
+        around: The command in whose arguments it stands (`echo $(date)`), or the redirections of the group around it
+            (`{ date; } > f`, a Command without words); else None.
+        captured: True when a substitution that is no command's argument takes its output (`now=$(date)`).
     """
 
-    __slots__ = ("assignments", "code", "pipes_into", "redirects", "stdin", "via", "words")
+    __slots__ = ("around", "assignments", "captured", "code", "pipes_into", "redirects", "stdin", "via", "words")
 
     def __init__(
         self,
@@ -64,6 +67,8 @@ class Command:
         self.pipes_into: Command | None = None
         self.via = via
         self.code: tuple[str, Word] | None = None
+        self.around: Command | None = None
+        self.captured = False
 
     @property
     def name(self) -> str:
@@ -97,11 +102,12 @@ class Stage:
 class Walk:
     """From a syntax tree to simple commands, and the code in backticks that the grammar leaves as text."""
 
-    __slots__ = ("found", "source")
+    __slots__ = ("found", "source", "spans")
 
     def __init__(self, source: bytes) -> None:
         self.source = source
         self.found: list[Found] = []
+        self.spans: list[tuple[int, int, Command | None]] = []  # from, to, the command; None: a substitution
 
     def over(self, root: Node) -> list[Found]:
         """What stands below `root` in source order, and its part of a pipeline. Depth is the writer's: no recursion."""
@@ -128,10 +134,12 @@ class Walk:
         for command, stage in self.found:
             if isinstance(command, Command) and stage and stage.after and stage.after.commands:
                 command.pipes_into = stage.after.commands[0]
+        _surround(self.spans)
         return self.found
 
-    def add(self, command: Command, stage: Stage | None) -> None:
+    def add(self, command: Command, stage: Stage | None, node: Node) -> None:
         self.found.append((command, stage))
+        self.spans.append((node.start_byte, node.end_byte, command))
         if stage:
             stage.commands.append(command)
 
@@ -153,7 +161,7 @@ class Walk:
             else:
                 arguments.append([child])
         got = [word for group in arguments for word in words(group, self.source)]
-        self.add(Command(got, redirects=files, assignments=assignments, stdin=stdin), stage)
+        self.add(Command(got, redirects=files, assignments=assignments, stdin=stdin), stage, node)
         for redirect in redirects:
             below.extend(_below_redirect(redirect, stage))
         return below
@@ -177,7 +185,8 @@ class Walk:
         texts = [self.redirect(each, files, arguments) for each in redirects]
         if files or arguments:
             got = [word for group in arguments for word in words(group, self.source)]
-            self.found.append((Command(got, redirects=files), stage))
+            self.found.append((group := Command(got, redirects=files), stage))
+            self.spans.append((node.start_byte, node.end_byte, group))
         stdin = [text for text in texts if text is not None]
         if stdin:
             stage = Stage(stage and stage.before, stage and stage.after, stdin[-1])
@@ -260,7 +269,23 @@ class Walk:
             text = source[1:-1].decode("utf-8", "surrogatepass")
             self.found.append((unescape(text, '$`\\"' if within else "$`\\"), None))
             return []
+        self.spans.append((node.start_byte, node.end_byte, None))
         return [(child, None) for child in node.children]
+
+
+def _surround(spans: list[tuple[int, int, Command | None]]) -> None:
+    """Note for each command what takes its output from outside: what it stands in, by the places in the source."""
+    outer: list[tuple[int, Command | None]] = []
+    for begin, end, command in sorted(spans, key=lambda span: (span[0], -span[1])):
+        while outer and outer[-1][0] <= begin:
+            outer.pop()
+        if command is not None and outer:
+            taker = outer[-1][1]
+            if taker is None:
+                taker = outer[-2][1] if len(outer) > 1 else None
+                command.captured = taker is None or not taker.words
+            command.around = None if command.captured else taker
+        outer.append((end, command))
 
 
 def _stages(node: Node, stage: Stage | None) -> Pending:
