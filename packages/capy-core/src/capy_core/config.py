@@ -14,6 +14,7 @@ from stat import S_ISREG
 from typing import Any
 
 from .errors import BadConfig
+from .permissions import UNREADABLE, parse_rule
 
 Warn = Callable[[str, str, str], None]  # code, message, hint
 
@@ -61,6 +62,16 @@ class KeysConfig:
 
 
 @dataclass(frozen=True)
+class PolicyConfig:
+    """`[policy]`: what may run and be read, beside what the AI tools' settings say. The rules of all files count."""
+
+    deny: tuple[str, ...] = ()  # "Bash(rm -rf:*)", "Read(**/.env)"; the grammar is in permissions.py
+    ask: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+    unreadable: str = "ask"  # for code that cannot be read and might do what is denied: "allow", "ask" or "deny"
+
+
+@dataclass(frozen=True)
 class Config:
     """All settings, with their defaults."""
 
@@ -68,6 +79,7 @@ class Config:
     fetch: FetchConfig = field(default_factory=FetchConfig)
     executor: ExecutorConfig = field(default_factory=ExecutorConfig)
     keys: KeysConfig = field(default_factory=KeysConfig)
+    policy: PolicyConfig = field(default_factory=PolicyConfig)
 
 
 # "section.name" -> the field's type as written above
@@ -78,7 +90,6 @@ _KINDS = {
 }
 _MAX_FILE = 1024 * 1024
 _MAX_UNKNOWN = 5  # named one by one in a file: it may be anybody's
-_MAX_PARTS = 50  # of a dotted key; ours have two
 _MAX_BYTES = 1 << 40
 _RANGES: dict[str, tuple[float, float]] = {
     "store.max_source_bytes": (1, _MAX_BYTES),
@@ -94,7 +105,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "executor.max_record_bytes": (1, _MAX_BYTES),
     "executor.hard_cap_bytes": (1, _MAX_BYTES),
 }
-_CHOICES = {"executor.env": ("inherit", "minimal")}
+_CHOICES = {"executor.env": ("inherit", "minimal"), "policy.unreadable": UNREADABLE}
 _HINTS = {
     "store.ephemeral_ttl_hours": "to drop them all at once, run: capy-store cleanup --purge ephemeral",
     "store.session_ttl_days": "to drop them all at once, run: capy-store cleanup --purge session",
@@ -106,6 +117,7 @@ _ONLY_LOWER = {
     "fetch.max_redirects",
     "executor.hard_cap_bytes",
 }
+_ADDED = {"policy.deny", "policy.ask"}  # a later file adds to what the earlier ones list
 _RETENTION = {"store.ephemeral_ttl_hours", "store.session_ttl_days", "store.auto_prune"}
 _WANTED = {
     "int": "a whole number",
@@ -164,6 +176,8 @@ def _apply(config: Config, file: Path, allowed: Config | None, warn: Warn) -> Co
             )
             continue
         section, name = key.split(".")
+        if key in _ADDED:
+            checked = tuple(dict.fromkeys((*getattr(getattr(config, section), name), *checked)))
         config = replace(config, **{section: replace(getattr(config, section), **{name: checked})})
     if unknown > _MAX_UNKNOWN:
         message = f"{file}: {unknown - _MAX_UNKNOWN} more unknown settings"
@@ -193,30 +207,13 @@ def _read(file: Path) -> dict[str, Any]:
         raise BadConfig(f"cannot read {file}: {ex.strerror}", "check its permissions", path=str(file)) from ex
     if len(data) > _MAX_FILE:
         raise BadConfig(f"{file} is larger than {_MAX_FILE} bytes", "a settings file is small", path=str(file))
-    if (line := _deep_key(data)) is not None:
-        raise BadConfig(f"{file}, line {line}: a key of too many parts", "correct it", path=str(file), line=line)
-    import tomllib
+    from .toml import BadToml, parse
 
     try:
-        return tomllib.loads(data.decode("utf-8-sig"))
-    except UnicodeDecodeError as ex:
-        line = data.count(b"\n", 0, ex.start) + 1
-        raise BadConfig(f"{file}, line {line}: not UTF-8", "save it as UTF-8", path=str(file), line=line) from ex
-    except (ValueError, RecursionError) as ex:  # TOMLDecodeError is a ValueError; so is a number of 5,000 digits
-        number = str(ex).partition("(at line ")[2].partition(",")[0]  # else "(at end of document)"
-        line = int(number) if number else data.count(b"\n") + 1
-        raise BadConfig(f"{file}, line {line}: not valid TOML: {ex}", "correct it", path=str(file), line=line) from ex
-
-
-def _deep_key(data: bytes) -> int | None:
-    """The number of a line that may hold a key of many parts, on which tomllib spends the square of their number."""
-    import re
-
-    part = re.compile(rb"[\w\"'-][ \t]*\.")
-    for number, line in enumerate(data.split(b"\n"), 1):
-        if line.count(b".") > _MAX_PARTS and len(part.findall(line)) > _MAX_PARTS:
-            return number
-    return None
+        return parse(data)
+    except BadToml as ex:
+        hint = "save it as UTF-8" if "UTF-8" in str(ex) else "correct it"
+        raise BadConfig(f"{file}, line {ex.line}: {ex}", hint, path=str(file), line=ex.line) from ex
 
 
 def _checked(file: Path, key: str, value: Any) -> Any:
@@ -235,6 +232,8 @@ def _checked(file: Path, key: str, value: Any) -> Any:
         "tuple[str, ...]": isinstance(value, list) and all(isinstance(item, str) for item in value),
     }[kind]
     if right_type and (value in choices if choices else True):
+        if key.startswith("policy.") and isinstance(value, list) and (bad := _no_rule(value)):
+            raise BadConfig(f"{file}: {key}: {bad!r:.100} is no rule", 'e.g. "Bash(git push:*)"', path=str(file))
         if kind not in ("int", "float"):
             return tuple(value) if isinstance(value, list) else value
         if low <= value <= high:
@@ -248,12 +247,21 @@ def _checked(file: Path, key: str, value: Any) -> Any:
     )
 
 
+def _no_rule(entries: list[str]) -> str | None:
+    """The first entry that is no permission rule."""
+    return next((entry for entry in entries if parse_rule(entry) is None), None)
+
+
 def _objection(key: str, value: Any, allowed: Config) -> str:
     """Why a project's file may not set this value, or ""."""
     section, name = key.split(".")
     limit = getattr(getattr(allowed, section), name)
     if section == "keys":
         return "a project may not name a command that prints your keys"
+    if key == "policy.allow":
+        return "a project may not allow what you did not"
+    if key == "policy.unreadable" and UNREADABLE.index(value) < UNREADABLE.index(limit):
+        return f"a project may only be stricter than {limit!r}"
     if key == "store.path" and (value.startswith("~") or os.path.isabs(value) or ".." in Path(value).parts):
         return "a project's store lies below the project"
     if key == "store.path" and value and not value.endswith(".db"):
