@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,9 @@ def groups() -> dict[str, click.Group]:
     for entry in entry_points(group="console_scripts"):
         if entry.module.startswith("capy_"):
             entry.load()
-            found[entry.name] = sys.modules[entry.module].group
+            # Some entry points have a fast path of their own before click; theirs is in the package's cli
+            beside = getattr(sys.modules[entry.module], "group", None)
+            found[entry.name] = beside or import_module(f"{entry.module.partition('.')[0]}.cli").group
     return dict(sorted(found.items()))
 
 

@@ -21,22 +21,26 @@ const ask = async (event, payload) => {
   return null
 }
 
-// The program's output; undefined when it could not be started.
+// The program's output; undefined when it could not be started, "" when it took too long.
 const run = (program, event, input) =>
   new Promise((resolve) => {
     let child
     try {
-      child = spawn(program, [event, "--platform", "opencode"], {
-        stdio: ["pipe", "pipe", "ignore"],
-        timeout: TIMEOUT_MS,
-        killSignal: "SIGKILL",
-      })
+      child = spawn(program, [event, "--platform", "opencode"], { stdio: ["pipe", "pipe", "ignore"] })
     } catch {
       return resolve(undefined)
     }
+    const timer = setTimeout(() => {
+      child.kill("SIGKILL")
+      resolve("")
+    }, TIMEOUT_MS)
+    const finish = (output) => {
+      clearTimeout(timer)
+      resolve(output)
+    }
     const chunks = []
-    child.on("error", () => resolve(undefined))
-    child.on("close", () => resolve(Buffer.concat(chunks).toString("utf8")))
+    child.on("error", () => finish(undefined))
+    child.on("close", () => finish(Buffer.concat(chunks).toString("utf8")))
     child.stdout.on("data", (chunk) => chunks.push(chunk))
     child.stdin.on("error", () => {})
     child.stdin.end(input)

@@ -221,7 +221,7 @@ def _existing(path: Path) -> Path:
 def _hooks(host: str, scope: str) -> Editor:
     fallback = commands.fallback_for(scope)
     if host == "opencode":
-        return WholeFile(_plugin(fallback))
+        return WholeFile(plugin(fallback))
     entries = []
     for event, ours, matcher in HOSTS[host].hooks:
         line = commands.command(ours, host, fallback)
@@ -265,7 +265,8 @@ def _is_our_hook(_key: str | None, value: Any) -> bool:
     return commands.is_ours(value.get("command") or (action.get("command") if isinstance(action, dict) else None))
 
 
-def _plugin(fallback: str) -> str:
+def plugin(fallback: str) -> str:
+    """The plugin for OpenCode, with the place to look at when capy-hook is not on the PATH."""
     import shlex
 
     source = (files(__package__) / "opencode.js").read_text(encoding="utf-8")
