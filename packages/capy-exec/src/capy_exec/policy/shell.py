@@ -12,8 +12,8 @@ not read), and languages inside other programs' arguments (see `wrappers`).
 from __future__ import annotations
 
 from capy_exec.policy import wrappers
-from capy_exec.policy.grammars import parse
-from capy_exec.policy.walk import Command, Redirect, Walk, without_continuations
+from capy_exec.policy.plain import TooHard, parse_plainly
+from capy_exec.policy.walk import Command, Redirect, Walk
 from capy_exec.policy.words import Word
 
 TYPE_CHECKING = False
@@ -84,9 +84,13 @@ class _Reader:
         if "\0" in code:
             self.note("it holds NUL bytes")
             code = code.replace("\0", "")
-        source = code.replace("\r\n", "\n").encode("utf-8", "surrogatepass")
-        root, source = self.parsed(source)
-        if root is None:
+        code = code.replace("\r\n", "\n") if "\\\r" not in code else code
+        if "\r" in code:
+            self.note("it holds carriage returns that end no line")
+        try:
+            root, source = parse_plainly(code.encode("utf-8", "surrogatepass"))
+        except TooHard as reason:
+            self.note(str(reason))
             return
         if root.has_error and known:
             where = f"line {_first_error(root)}" if not depth else f"code inside {via[-1]}"
@@ -101,20 +105,6 @@ class _Reader:
             else:
                 found.via = via
                 self.command(found, stage, depth)
-
-    def parsed(self, source: bytes) -> tuple[Node | None, bytes]:
-        r"""The root of the syntax tree, and the source it is of: the grammar takes `\` + newline for a blank."""
-        for _attempt in range(3):
-            tree = parse("tree_sitter_bash", source)
-            if tree is None:
-                self.note("it takes too long to parse")
-                return None, source
-            shorter = without_continuations(tree.root_node, source) if b"\\\n" in source else source
-            if len(shorter) == len(source):
-                return tree.root_node, source
-            source = shorter
-        self.note("its line continuations cannot be told from text")
-        return None, source
 
     def command(self, command: Command, stage: Stage | None, depth: int) -> None:
         """List `command` and what it goes on to run."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _COMMANDS = frozenset(["command", "declaration_command", "unset_command"])
 _SUBSTITUTIONS = frozenset(["command_substitution", "process_substitution"])
-_LITERAL = frozenset(["raw_string", "ansi_c_string", "comment"])
+LITERAL = frozenset(["raw_string", "ansi_c_string", "comment", "heredoc_start", "heredoc_end"])
 _ASSIGNMENT = "variable_assignment"
 
 
@@ -127,7 +127,7 @@ class Walk:
             elif node.child_count:
                 below = [(child, stage) for child in node.children]
             else:
-                if node.is_named and node.type not in _LITERAL:
+                if node.is_named and node.type not in LITERAL:
                     self.hidden(self.source[node.start_byte : node.end_byte])
                 continue
             pending.extend(reversed(below))
@@ -229,7 +229,7 @@ class Walk:
         if body is None:
             return Word("")
         stop = end.start_byte if end else body.end_byte
-        literal = _is_literal(node, self.source)
+        literal = is_literal(node, self.source)
         if literal:
             pieces = [(self.source[body.start_byte : stop].decode("utf-8", "surrogatepass"), False)]
         else:
@@ -243,7 +243,7 @@ class Walk:
     def heredoc(self, node: Node) -> Pending:
         """Substitutions in a heredoc. The grammar knows none in backticks there, so those are cut out by hand."""
         parent = node.parent
-        if parent and _is_literal(parent, self.source):
+        if parent and is_literal(parent, self.source):
             return []
         text = bytearray(self.source[node.start_byte : node.end_byte])
         for child in node.children:
@@ -322,27 +322,7 @@ def _below_redirect(node: Node, stage: Stage | None) -> Pending:
     return [(child, stage if child.type == "pipeline" else None) for child in node.children]
 
 
-def _is_literal(heredoc: Node, source: bytes) -> bool:
+def is_literal(heredoc: Node, source: bytes) -> bool:
     """True when the word that ends a heredoc is quoted: then its text is taken as it stands."""
     starts = [child for child in heredoc.children if child.type == "heredoc_start"]
     return any(mark in source[start.start_byte : start.end_byte] for start in starts for mark in b"'\"\\")
-
-
-def without_continuations(root: Node, source: bytes) -> bytes:
-    r"""`source` without `\` + newline, except where they are two characters: literal quotes, comments, heredocs."""
-    keep: list[tuple[int, int]] = []
-    pending = [root]
-    while pending:
-        node = pending.pop()
-        literal = node.type == "heredoc_body" and node.parent and _is_literal(node.parent, source)
-        if node.type in _LITERAL or literal:
-            keep.append((node.start_byte, node.end_byte))
-        else:
-            pending.extend(reversed(node.children))
-    out: list[bytes] = []
-    start = 0
-    for begin, end in [*keep, (len(source), len(source))]:
-        out.append(source[start:begin].replace(b"\\\n", b""))
-        out.append(source[begin:end])
-        start = end
-    return b"".join(out)
