@@ -5,8 +5,8 @@ from __future__ import annotations
 _PYTHON = (
     "requests.get requests.post requests.put requests.patch requests.delete requests.head requests.request"
     " requests.Session httpx.get httpx.post httpx.put httpx.patch httpx.delete httpx.request httpx.stream httpx.Client"
-    " httpx.AsyncClient urlopen urllib3.PoolManager urllib3.request HTTPConnection HTTPSConnection aiohttp.request"
-    " ClientSession"
+    " httpx.AsyncClient urllib3.PoolManager urllib3.request aiohttp.request .urlopen .HTTPConnection .HTTPSConnection"
+    " .ClientSession"
 )
 _NODE = (
     "fetch http.get https.get http.request https.request axios axios.get axios.post axios.put axios.patch axios.delete"
@@ -14,7 +14,7 @@ _NODE = (
     " require(http).get require(https).get require(http).request require(https).request require(node:http).get"
     " require(node:https).get require(axios) require(axios).get require(axios).post require(node-fetch) require(got)"
 )
-# What calls out, by language: dotted names, matched where they begin a name and are called
+# What calls out, by language: dotted names, where they begin a name and are called; with a dot before, as methods too
 _CALLS = {
     "python": _PYTHON,
     "javascript": _NODE,
@@ -36,7 +36,7 @@ _OPENERS = {
     "perl": ("get", "getprint"),
 }
 # Before these a name is no method of some object
-_GLOBALS = ("window.", "globalThis.", "global.", "self.", "urllib.request.", "http.client.", "urllib3.", "aiohttp.")
+_GLOBALS = ("window.", "globalThis.", "global.", "self.")
 _QUOTES = {"javascript": "'\"`", "typescript": "'\"`", "go": "'\"`", "rust": '"'}
 _COMMENTS = {"javascript": "//", "typescript": "//", "go": "//", "rust": "//", "php": "//"}
 
@@ -56,10 +56,15 @@ def calls_out(language: str, code: str) -> bool:
 
 def _is_called(code: str, name: str) -> bool:
     """Whether a dotted name stands in code where it begins a name and an argument follows."""
+    method, name = name.startswith("."), name.removeprefix(".")
     place = code.find(name)
     while place >= 0:
         before, after = code[place - 1 : place], code[place + len(name) :].lstrip(" \t")[:1]
-        inside = before.isalnum() or before in ("_", "$") or (before == "." and not code[:place].endswith(_GLOBALS))
+        inside = (
+            before.isalnum()
+            or before in ("_", "$")
+            or (before == "." and not method and not code[:place].endswith(_GLOBALS))
+        )
         if not inside and after in ("(", "'", '"', "`"):
             return True
         place = code.find(name, place + 1)

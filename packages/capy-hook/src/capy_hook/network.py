@@ -160,8 +160,9 @@ def is_local(url: str) -> bool:
     if host.startswith("["):
         return True  # IPv6 in figures: most often ::1
     host = host.partition(":")[0]
-    private = host.startswith(("127.", "10.", "192.168.", "169.254.", "0.")) or (
-        host.startswith("172.") and host.split(".")[1] in {str(number) for number in range(16, 32)}
+    private = host.replace(".", "").isdigit() and (
+        host.startswith(("127.", "10.", "192.168.", "169.254.", "0."))
+        or (host.startswith("172.") and 16 <= int(host.split(".")[1][:3] or 0) < 32)
     )
     return private or "." not in host or host.endswith((".local", ".internal", ".localhost", ".test"))
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 _MAX_LINES = 200
 _MAX_BYTES = 20_000
 _CONTEXT, _PIPE, _FILE = "context", "pipe", "file"
+_PRINTERS = ("echo", "printf", "print", "cat", "less", "more")
 _MAX_PIPELINE = 50  # commands that are followed; longer ones are read as printing
 
 
@@ -31,12 +32,16 @@ def _reaches(command: Command, commands: Sequence[Command], left: int) -> tuple[
     piped = _CONTEXT
     if _PIPE in (out, err) and left and command.pipes_into is not None:
         piped = _CONTEXT if _passes_on(command.pipes_into, commands, left - 1) else _FILE
-    out, err = (piped if sink == _PIPE else sink for sink in (out, err))
-    wrapper = _wrapper(command, commands) if _CONTEXT in (out, err) and left else None
-    if wrapper is None:
-        return out == _CONTEXT, err == _CONTEXT
-    around = _reaches(wrapper, commands, left - 1)
-    return out == _CONTEXT and around[0], err == _CONTEXT and around[1]
+    shown_out, shown_err = (_CONTEXT in (sink, piped if sink == _PIPE else sink) for sink in (out, err))
+    if out == _CONTEXT and command.captured:
+        shown_out = False  # into a variable, a list of a loop, a test
+    around = command.around or _wrapper(command, commands)
+    if around is None or not left or not (shown_out or shown_err):
+        return shown_out, shown_err
+    outside = _reaches(around, commands, left - 1)
+    if command.around is not None and around.words:  # a substitution: what is printed is its stdout, by the command
+        return shown_out and outside[0] and around.name in _PRINTERS, shown_err and outside[1]
+    return shown_out and outside[0], shown_err and outside[1]
 
 
 def _sinks(command: Command) -> tuple[str, str]:

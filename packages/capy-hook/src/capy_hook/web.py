@@ -58,11 +58,11 @@ def _is_web(url: str) -> bool:
 
 
 def _installed(tool: str) -> str:
-    """How to call one of capy's tools: its name when the PATH finds it, its path beside this program, or ""."""
+    """How to call one of capy's tools: its name when the PATH finds it, its path beside this interpreter, or ""."""
     for folder in os.environ.get("PATH", "").split(os.pathsep):
         if folder and os.access(os.path.join(folder, tool), os.X_OK):
             return tool
-    beside = os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), tool)
+    beside = os.path.join(os.path.dirname(sys.executable), tool)
     return beside if os.access(beside, os.X_OK) else ""
 
 
