@@ -35,7 +35,9 @@ def loaded(tmp_path: Path, *argv: str, stdin: bytes = b"") -> set[str]:
     return set(report.read_text().split())
 
 
-@pytest.mark.parametrize("argv", [("capy-store", "--help"), ("capy-store", "--version"), ("capy-exec", "--version")])
+@pytest.mark.parametrize(
+    "argv", [("capy-store", "--help"), ("capy-store", "--version"), ("capy-exec", "--version"), ("capy-hook", "--help")]
+)
 def test_help_and_version_load_no_machinery(tmp_path: Path, argv: tuple[str, ...]) -> None:
     assert loaded(tmp_path, *argv) & (NETWORK | SCREEN | DATABASE | OTHER | {"rapidfuzz", "tomllib"}) == set()
 

@@ -72,6 +72,22 @@ def test_batch_hands_on_unknown_fields_and_reports_bad_items(tool: Tool, records
     assert done.returncode == 1
 
 
+def test_verdicts_of_all_three_kinds(tool: Tool, records: Records, project: Path) -> None:
+    (project / ".claude").mkdir()
+    rules = {"permissions": {"deny": ["Bash(sudo:*)"], "ask": ["Bash(npm publish)"], "allow": ["Bash(ls:*)"]}}
+    (project / ".claude" / "settings.json").write_text(json.dumps(rules))
+    for code, decision, rule in (
+        ("sudo ls", "deny", "Bash(sudo:*)"),
+        ("npm publish", "ask", "Bash(npm publish)"),
+        ("ls", "allow", "Bash(ls:*)"),
+        ("id", "allow", None),
+    ):
+        (verdict,) = records(tool("capy-exec", "check", stdin=code.encode()).stdout)
+        assert (verdict["schema"], verdict["decision"], verdict["rule"]) == ("capy.exec.verdict/1", decision, rule)
+    (error,) = records(tool("capy-exec", "shell", "-c", "sudo ls").stderr)
+    assert (error["code"], error["rule"], error["command"]) == ("refused", "Bash(sudo:*)", "sudo ls")
+
+
 def test_runtimes_are_the_eleven_languages(tool: Tool, records: Records) -> None:
     found = records(tool("capy-exec", "runtimes").stdout)
     assert {record["schema"] for record in found} == {"capy.exec.runtime/1"}
@@ -120,6 +136,17 @@ def test_keys_made_saved_and_changed(tool: Tool, records: Records, project: Path
     assert [record["schema"] for record in records(changed.stdout)] == ["capy.encrypt/1"]
     (saved,) = records(tool("capy-store", "keygen", "--save").stdout)
     assert Path(saved["path"]).stat().st_mode & 0o777 == 0o600
+
+
+def test_hooks_installed_looked_at_and_taken_out(tool: Tool, records: Records, project: Path) -> None:
+    for command, wanted in (
+        ("install --platform gemini --dry-run", ["capy.hook.change/1"]),
+        ("install --platform gemini", ["capy.hook.change/1"]),
+        ("status", ["capy.hook.status/1"]),
+        ("status --platform claude", ["capy.hook.status/1"] * 3),
+        ("uninstall --platform gemini", ["capy.hook.change/1"]),
+    ):
+        assert [record["schema"] for record in records(tool("capy-hook", *command.split()).stdout)] == wanted, command
 
 
 def test_errors_in_a_pipe_are_one_record_on_stderr(tool: Tool, records: Records, project: Path) -> None:

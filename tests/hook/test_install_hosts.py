@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 from capy_core.errors import BadInput, Busy, UsageError
-from capy_hook.install import apply, jsonc, plan
+from capy_hook.install import apply, command, jsonc, plan
 from capy_hook.install.command import EVENTS
 from capy_hook.install.command import command as command_line
 from capy_hook.install.state import state
@@ -239,6 +240,32 @@ def test_states_from_absent_to_broken(project: Path, tmp_path: Path, monkeypatch
         assert (found.status, "capy-hook" in found.detail) == ("broken", True), host
 
 
+def test_a_place_outside_of_the_path_is_enough(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    for host in plan.HOSTS:
+        part = plan.parts(host, "user", project)["hooks"]
+        apply.carry_out(apply.putting(part))
+        assert state(part).status == "installed", host
+
+
+def test_a_place_that_will_not_last_is_not_written_down(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = Path(sys.executable).with_name("capy-hook")
+    assert command.fallback_for("user") == command.quoted(str(program))
+    assert command.fallback_for("project") == "~/.local/bin/capy-hook"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(program.parent.parent))
+    assert command.fallback_for("user") == "~/.local/bin/capy-hook"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    (home / ".local/bin").mkdir(parents=True)
+    (home / ".local/bin/capy-hook").symlink_to(program)
+    assert command.fallback_for("user") == "~/.local/bin/capy-hook"
+
+
+def test_a_file_that_may_not_be_read_is_said_so(project: Path) -> None:
+    part = plan.parts("claude", "project", project)["hooks"]
+    part.path.mkdir(parents=True)
+    assert state(part).status == "unreadable"
+
+
 SHELLS = [shell for shell in ("sh", "bash", "dash", "zsh", "fish") if shutil.which(shell)]
 PRINTS = '#!/bin/sh\ncat >/dev/null\necho "{\\"ran\\": \\"$1\\"}"\n'
 
@@ -267,9 +294,7 @@ def test_capy_is_found_on_the_path_and_in_its_place(
     program.parent.mkdir(parents=True)
     program.write_text(PRINTS)
     program.chmod(0o755)
-    from capy_hook.install.command import quoted
-
-    fallback = quoted(str(program)) if place == "elsewhere" else "~/.local/bin/capy-hook"
+    fallback = command.quoted(str(program)) if place == "elsewhere" else "~/.local/bin/capy-hook"
     done = run(command_line("pretooluse", host, fallback), shell, tmp_path / "bin", home)
     assert (done.returncode, done.stdout) == (0, b'{"ran": "pretooluse"}\n')
 

@@ -73,6 +73,7 @@ def _installed_at() -> Path | None:
     path = Path(os.path.abspath(found))
     cache = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
     temporary = (Path(tempfile.gettempdir()), cache)
-    if any(path.is_relative_to(place) for place in temporary) or path == Path(os.path.expanduser(ANYWHERE)):
+    usual = os.path.expanduser(ANYWHERE)
+    if any(path.is_relative_to(place) for place in temporary) or os.path.realpath(usual) == os.path.realpath(path):
         return None
     return path

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from importlib.resources import files
+import shlex
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -78,7 +78,7 @@ HOSTS = {
         ),
         {
             "project": ("{project}/.claude/settings.json", "{project}/.mcp.json", "{project}/CLAUDE.md"),
-            "local": ("{project}/.claude/settings.local.json", "", "{project}/CLAUDE.local.md"),
+            "local": ("{project}/.claude/settings.local.json", "{claude_json}", "{project}/CLAUDE.local.md"),
             "user": ("{claude}/settings.json", "{claude_json}", "{claude}/CLAUDE.md"),
         },
     ),
@@ -193,7 +193,7 @@ def parts(host: str, scope: str, project: Path) -> dict[str, Part]:
     for (name, make), template in zip(makers.items(), about.files[scope], strict=True):
         if template:
             path = _existing(Path(template.format_map(places)))
-            found[name] = Part(name, path, Path(base), make(host, scope))
+            found[name] = Part(name, path, Path(base), make(host, scope, project))
     return found
 
 
@@ -218,7 +218,7 @@ def _existing(path: Path) -> Path:
     return other if path.name == "opencode.json" and other.exists() and not path.exists() else path
 
 
-def _hooks(host: str, scope: str) -> Editor:
+def _hooks(host: str, scope: str, _project: Path) -> Editor:
     fallback = commands.fallback_for(scope)
     if host == "opencode":
         return WholeFile(plugin(fallback))
@@ -267,7 +267,7 @@ def _is_our_hook(_key: str | None, value: Any) -> bool:
 
 def plugin(fallback: str) -> str:
     """The plugin for OpenCode, with the place to look at when capy-hook is not on the PATH."""
-    import shlex
+    from importlib.resources import files
 
     source = (files(__package__) / "opencode.js").read_text(encoding="utf-8")
     if fallback == commands.ANYWHERE:
@@ -277,8 +277,10 @@ def plugin(fallback: str) -> str:
     return source.replace("FALLBACK", place, 1)
 
 
-def _mcp(host: str, _scope: str) -> Editor:
+def _mcp(host: str, scope: str, project: Path) -> Editor:
     servers = HOSTS[host].servers
+    if scope == "local":  # Claude Code keeps these by project, in the user's file
+        servers = ("projects", str(project), *servers)
     value: dict[str, Any]
     if host == "codex":
         # Codex hands on only the variables that are named
@@ -299,7 +301,7 @@ def _is_our_server(key: str | None, value: Any) -> bool:
     return isinstance(program, str) and os.path.basename(program) == SERVER_COMMAND
 
 
-def _instructions(host: str, _scope: str) -> Editor:
+def _instructions(host: str, _scope: str, _project: Path) -> Editor:
     from ..routing import block
 
     head = ""

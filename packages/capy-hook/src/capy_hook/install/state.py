@@ -30,6 +30,8 @@ def state(part: Part) -> State:
         taken, put = apply.taking(part), apply.putting(part) if part.path.exists() else None
     except BadInput as ex:
         return State("unreadable", ex.message)
+    except OSError as ex:
+        return State("unreadable", f"{part.path}: {ex.strerror}")
     if put is None or taken.before is None or taken.action == "unchanged":
         return State("absent")
     if detail := _broken(part, taken.before.decode("utf-8-sig", "replace")):
@@ -53,15 +55,16 @@ def _broken(part: Part, text: str) -> str:
 def _command_lines(part: Part, text: str) -> Iterator[str]:
     if part.path.suffix == ".js":
         if match := _PLUGIN_FALLBACK.search(text):
-            place = json.loads(match[1]) if match[1] else commands.ANYWHERE
-            yield commands.command("pretooluse", "opencode", place if match[1] is None else commands.quoted(place))
+            place = commands.quoted(json.loads(match[1])) if match[1] else commands.ANYWHERE
+            yield commands.command("pretooluse", "opencode", place)
     else:
-        yield from filter(commands.is_ours, _texts(jsonc.parse(text).value))
+        yield from _commands_in(jsonc.parse(text).value)
 
 
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
+def _commands_in(value: Any) -> Iterator[str]:
+    """What hooks of ours run here; the commands for Windows have names of their own."""
+    if isinstance(value, dict) and commands.is_ours(value.get("command")):
+        yield value["command"]
     elif isinstance(value, dict | list):
         for item in value.values() if isinstance(value, dict) else value:
-            yield from _texts(item)
+            yield from _commands_in(item)

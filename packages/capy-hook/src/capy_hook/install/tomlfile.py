@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
+from json import dumps
 from typing import Any
 
 from capy_core.errors import BadInput
@@ -19,8 +19,7 @@ class Table(Block):
     """
 
     def __init__(self, name: tuple[str, ...], values: dict[str, Any]) -> None:
-        from json import dumps  # a JSON text, number or list of texts is one of TOML too
-
+        # A text, a number and a list of texts look in JSON as in TOML
         lines = [f"{key} = {dumps(value)}\n" for key, value in values.items()]
         super().__init__(f"[{'.'.join(name)}]\n{''.join(lines)}", ("# ", ""))
         self._name, self._values = name, values
@@ -55,6 +54,8 @@ class Table(Block):
 
 
 def _parsed(text: str) -> dict[str, Any]:
+    import tomllib
+
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as ex:
