@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -214,6 +215,8 @@ def test_an_unknown_key_warns_with_file_and_nearest_name(user_file: Path, text: 
         ("store.path = 1979-05-27", "store.path must be a text in quotes"),
         ('store.path = "a\\u0000b"', "store.path must be a text in quotes"),
         ("store.max_source_bytes = 0", "store.max_source_bytes"),
+        ('hook.redirect = ["web"]', 'hook.redirect must be a list of "network" or "webfetch" or "agent"'),
+        ('hook.enabled = "no"', "hook.enabled must be true or false"),
     ],
 )
 def test_a_wrong_value_names_file_key_and_what_is_wanted(project: Path, text: str, wanted: str) -> None:
@@ -331,5 +334,5 @@ def test_the_document_lists_exactly_the_settings_with_their_defaults() -> None:
     for name, shown in rows:
         section, key = name.split(".")
         value = getattr(getattr(Config(), section), key)
-        toml = {True: "true", (): "[]", "": '""'}.get(value, f'"{value}"' if isinstance(value, str) else str(value))
+        toml = json.dumps(value) if isinstance(value, bool | str | tuple) else str(value)
         assert shown.replace("_", "") == toml.replace("_", ""), name

@@ -72,6 +72,16 @@ class PolicyConfig:
 
 
 @dataclass(frozen=True)
+class HookConfig:
+    """`[hook]`: what capy-hook adds to an AI tool's calls. Read there by capy_hook.switches, in haste."""
+
+    enabled: bool = True  # false in a project's file: no redirects, no advice; in the user's: no rules either
+    allow: tuple[str, ...] = ()  # commands that are never redirected: "curl http://localhost*"
+    redirect: tuple[str, ...] = ("network", "webfetch", "agent")
+    guidance: bool = True  # advice at first use, and the routing block at a session's start
+
+
+@dataclass(frozen=True)
 class Config:
     """All settings, with their defaults."""
 
@@ -80,6 +90,7 @@ class Config:
     executor: ExecutorConfig = field(default_factory=ExecutorConfig)
     keys: KeysConfig = field(default_factory=KeysConfig)
     policy: PolicyConfig = field(default_factory=PolicyConfig)
+    hook: HookConfig = field(default_factory=HookConfig)
 
 
 # "section.name" -> the field's type as written above
@@ -105,7 +116,11 @@ _RANGES: dict[str, tuple[float, float]] = {
     "executor.max_record_bytes": (1, _MAX_BYTES),
     "executor.hard_cap_bytes": (1, _MAX_BYTES),
 }
-_CHOICES = {"executor.env": ("inherit", "minimal"), "policy.unreadable": UNREADABLE}
+_CHOICES = {
+    "executor.env": ("inherit", "minimal"),
+    "policy.unreadable": UNREADABLE,
+    "hook.redirect": HookConfig.redirect,  # of a list: each entry
+}
 _HINTS = {
     "store.ephemeral_ttl_hours": "to drop them all at once, run: capy-store cleanup --purge ephemeral",
     "store.session_ttl_days": "to drop them all at once, run: capy-store cleanup --purge session",
@@ -231,7 +246,8 @@ def _checked(file: Path, key: str, value: Any) -> Any:
         "str": isinstance(value, str) and "\0" not in value,
         "tuple[str, ...]": isinstance(value, list) and all(isinstance(item, str) for item in value),
     }[kind]
-    if right_type and (value in choices if choices else True):
+    entries = value if isinstance(value, list) else [value]
+    if right_type and (all(entry in choices for entry in entries) if choices else True):
         if key.startswith("policy.") and isinstance(value, list) and (bad := _no_rule(value)):
             raise BadConfig(f"{file}: {key}: {bad!r:.100} is no rule", 'e.g. "Bash(git push:*)"', path=str(file))
         if kind not in ("int", "float"):
@@ -239,6 +255,8 @@ def _checked(file: Path, key: str, value: Any) -> Any:
         if low <= value <= high:
             return float(value) if kind == "float" else value
     wanted = " or ".join(f'"{choice}"' for choice in choices) if choices else _WANTED[kind]
+    if choices and kind.startswith("tuple"):
+        wanted = f"a list of {wanted}"
     if key in _RANGES:
         wanted += f" from {low:g} to {high:.0f}"
     shown = repr(value) if len(repr(value)) <= 60 else type(value).__name__
