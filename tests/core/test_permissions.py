@@ -171,7 +171,8 @@ def test_a_linked_worktree_has_the_main_ones_local_rules_too(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     "content",
-    ["{", "[]", '"x"', '{"permissions": []}', '{"permissions": {"deny": "Bash"}}', '{"permissions": {"deny": ["Bash(x"]}}',
+    ["{", "[]", '"x"', '{"permissions": []}',
+     '{"permissions": {"deny": "Bash"}}', '{"permissions": {"deny": ["Bash(x"]}}',
      '{"permissions": {"ask": [1]}}', '{"permissions": {"deny": ["rm -rf"]}}', "[" * 100_000],
 )  # fmt: skip
 def test_rules_that_cannot_be_known_are_told(project: Path, content: str) -> None:

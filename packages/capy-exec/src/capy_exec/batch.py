@@ -6,7 +6,7 @@ Never more than a few items are under way, so memory does not grow with the leng
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
@@ -39,9 +39,12 @@ class ItemFailed(CapyError):
 
 Outcome = Record | ItemFailed
 Outcomes = Generator[Outcome, None, None]
+Check = Callable[[Request], None]
 
 
-def run_batch(lines: Iterable[tuple[int, bytes]], config: ExecutorConfig, *, jobs: int, cwd: Path) -> Outcomes:
+def run_batch(
+    lines: Iterable[tuple[int, bytes]], config: ExecutorConfig, *, jobs: int, cwd: Path, check: Check | None = None
+) -> Outcomes:
     """Run the items on the lines of an NDJSON stream.
 
     An item has `code`, or `command` for shell code, and may have `language` (default shell), `label`, `timeout`
@@ -54,6 +57,7 @@ def run_batch(lines: Iterable[tuple[int, bytes]], config: ExecutorConfig, *, job
         lines: line numbers and lines, as `capy_core.records.read_lines` gives them.
         jobs: how many items run at the same time.
         cwd: the working folder of items that name none.
+        check: called with each request before it runs; what it raises is the item's error.
 
     Yields:
         For each item, in input order, its `capy.exec.result/1` record with `item` (from 1), or why there is none.
@@ -71,7 +75,7 @@ def run_batch(lines: Iterable[tuple[int, bytes]], config: ExecutorConfig, *, job
                 places.acquire()
                 if stopped.is_set():
                     return
-                waiting.put(pool.submit(_read_item(item, number, line, cwd, labels).run, config, stop))
+                waiting.put(pool.submit(_read_item(item, number, line, cwd, labels).run, config, stop, check))
         except BaseException as ex:  # reading failed: told after the results of what was read
             waiting.put(ex)
         waiting.put(None)
@@ -97,11 +101,13 @@ class _Item:
     def __init__(self, number: int, line: int, request: Request | CapyError, extra: Record) -> None:
         self.number, self.line, self.request, self.extra = number, line, request, extra
 
-    def run(self, config: ExecutorConfig, stop: Cancel) -> Outcome:
+    def run(self, config: ExecutorConfig, stop: Cancel, check: Check | None) -> Outcome:
         """Its result, or why there is none."""
         if isinstance(self.request, CapyError):
             return ItemFailed(self.request, self.number, self.line, str(self.extra.get("label", "")))
         try:
+            if check is not None:
+                check(self.request)
             return {**self.extra, **run_code(self.request, config, cancel=stop).record(), "item": self.number}
         except CapyError as ex:
             return ItemFailed(ex, self.number, self.line, self.request.shown_label)

@@ -18,6 +18,7 @@ from .runtimes import ALIASES, LANGUAGES
 _COMMANDS = {
     "runtimes": "capy_exec.commands.runtimes:runtimes",
     "batch": "capy_exec.commands.batch:batch",
+    "check": "capy_exec.commands.check:check",
     "ps": "capy_exec.commands.jobs:ps",
     "kill": "capy_exec.commands.jobs:kill",
 }
@@ -67,6 +68,7 @@ def group(app: App, project_dir: Path | None) -> None:
         2  the command line is wrong
         3  no such runtime, file or folder
         4  unusable input
+        7  a permission rule denies it (capy-exec check)
       130  Ctrl-C or SIGTERM; the code was ended
     """
     app.project_dir = project_dir

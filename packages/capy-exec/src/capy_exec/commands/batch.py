@@ -29,8 +29,8 @@ def batch(ctx: click.Context, source: Path, jobs: int) -> None:
     """Run the items on the lines of SOURCE (default: stdin); print a result for each, in their order.
 
     An item is a JSON object with `command` (shell) or `language` and `code`, and may have `label`, `timeout`, `file`,
-    `args`, `with`, `cwd`, `max_output`. Its other fields come back in the result. An item that cannot be run gives an
-    error on stderr; the others go on, and the exit code is 1.
+    `args`, `with`, `cwd`, `max_output`. Its other fields come back in the result. An item that cannot or, by a
+    permission rule, may not be run gives an error on stderr; the others go on, and the exit code is 1.
 
     \b
     Example:
@@ -40,12 +40,14 @@ def batch(ctx: click.Context, source: Path, jobs: int) -> None:
 
     from ..batch import ItemFailed, run_batch
     from ..outcome import SUCCESSES
+    from ..policy.enforce import gate
     from .settings import settings
 
     app: App = ctx.obj
     root, config = settings(app)
     failed = False
-    with closing(run_batch(read_lines(_open(source)), config, jobs=jobs, cwd=root)) as outcomes:
+    items = read_lines(_open(source))
+    with closing(run_batch(items, config, jobs=jobs, cwd=root, check=gate(root))) as outcomes:
         for one in outcomes:
             if isinstance(one, ItemFailed):
                 report(one.record(), as_json=errors_as_json(app.format))

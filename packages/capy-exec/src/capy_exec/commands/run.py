@@ -83,15 +83,20 @@ def _run(
     app: App, language: str, words: tuple[str, ...], code: str | None, *, file: Path | None, label: str,
     timeout: float | None, packages: tuple[str, ...], background: bool, cwd: Path | None, max_output: int | None,
 ) -> bool:  # fmt: skip
+    from ..policy.enforce import gate, require_readable
     from ..request import Request
     from .settings import settings
 
-    source, args = (code, words) if code is not None else (_read(words[:1]), words[1:])
     root, config = settings(app)
+    if code is None and words[:1] not in ((), ("-",)):
+        require_readable(root, words[0])
+    source, args = (code, words) if code is not None else (read_code(words[:1]), words[1:])
     request = Request(
         language=language, code=source, label=label, file=file, args=args, packages=packages, timeout=timeout,
         cwd=cwd or root, max_output=max_output,
     )  # fmt: skip
+    if check := gate(root):
+        check(request)
     if background:
         from ..background import start_job
 
@@ -111,7 +116,7 @@ def _run(
     return result.succeeded
 
 
-def _read(words: tuple[str, ...]) -> str:
+def read_code(words: tuple[str, ...]) -> str:
     """The code from FILE or stdin. Bytes that are not UTF-8 reach the interpreter as they are."""
     if words and words[0] != "-":
         try:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from capy_core.cli import App, common_options, errors_as_json, report
-from capy_core.errors import BadInput, NotFound, UsageError
+from capy_core.errors import BadInput, NotFound, Refused, UsageError
+from capy_core.permissions import load as load_rules
 from capy_core.records import Record, parse_record, read_lines
 
 from ..documents import CONTENT_TYPES, KINDS, IndexResult
@@ -23,6 +24,8 @@ from .progress import watched
 from .wording import plural, size
 
 if TYPE_CHECKING:
+    from capy_core.permissions import Rules
+
     from ..origin import Origin
     from ..store import Store
 
@@ -75,7 +78,8 @@ def index(
     """Index files, or what comes on stdin: records or plain text.
 
     Records are capy.exec.result/1 and capy.document/1, one a line. A label that exists is replaced when its text
-    changed. Secrets are redacted before anything is stored. Exit 1 when a part of the input was refused.
+    changed. Secrets are redacted before anything is stored. A file that the permission rules deny reading is refused.
+    Exit 1 when a part of the input was refused, 7 when the only file was denied.
 
     \b
     Example:
@@ -95,7 +99,7 @@ def index(
         for item in inputs:
             try:
                 result, rest = item.put(store)
-            except (BadInput, NotFound) as ex:
+            except (BadInput, NotFound, Refused) as ex:
                 if alone:
                     raise
                 failures += 1
@@ -108,9 +112,11 @@ def index(
 
 def _from_paths(app: App, paths: tuple[str, ...], choices: _Choices, *, recursive: bool) -> Iterator[_Input]:
     root = place(app).root
+    rules = load_rules(str(root))
     for path in paths:
         for file in _files(Path(path), recursive=recursive):
-            yield _Input({"path": str(file)}, partial(_index_file, app=app, path=file, root=root, choices=choices))
+            put = partial(_index_file, app=app, path=file, root=root, choices=choices, rules=rules)
+            yield _Input({"path": str(file)}, put)
 
 
 def _files(path: Path, *, recursive: bool) -> Iterator[Path]:
@@ -128,9 +134,15 @@ def _files(path: Path, *, recursive: bool) -> Iterator[Path]:
                 yield file
 
 
-def _index_file(store: Store, app: App, path: Path, root: Path, choices: _Choices) -> tuple[IndexResult, Record]:
+def _index_file(
+    store: Store, app: App, path: Path, root: Path, choices: _Choices, rules: Rules
+) -> tuple[IndexResult, Record]:
     from ..freshness import with_file
 
+    if rules:
+        from capy_core.pathrules import require_path
+
+        require_path(str(path), rules, cwd=os.getcwd())
     try:
         with path.open("rb") as stream:
             absolute = Path(os.path.abspath(path))
