@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,16 @@ class RetrievalSet:
     documents: tuple[Document, ...]
     queries: tuple[Query, ...]
 
+    def first(self, limit: int) -> RetrievalSet:
+        """The first `limit` queries of each group, as another set: its figures compare with no others."""
+        taken: Counter[str] = Counter()
+        kept = []
+        for query in self.queries:
+            taken[query.group] += 1
+            if taken[query.group] <= limit:
+                kept.append(query)
+        return replace(self, hash=limited_hash(self.hash, limit), queries=tuple(kept))
+
 
 @dataclass(frozen=True)
 class OutputCase:
@@ -78,6 +89,19 @@ class OutputSet:
     name: str
     hash: str
     cases: tuple[OutputCase, ...]
+
+    def record(self) -> Record:
+        """The `dataset` of a report."""
+        return {"name": self.name, "split": "", "hash": self.hash, "cases": len(self.cases)}
+
+    def first(self, limit: int) -> OutputSet:
+        """The first `limit` cases, as another set: its figures compare with no others."""
+        return OutputSet(self.name, limited_hash(self.hash, limit), self.cases[:limit])
+
+
+def limited_hash(hash_: str, limit: int) -> str:
+    """The hash of the first so many of a dataset."""
+    return "sha256:" + sha256(f"{hash_} first {limit}".encode()).hexdigest()
 
 
 def retrieval_sets(folder: Path) -> list[RetrievalSet]:

@@ -17,6 +17,8 @@ from typing import Any
 from capy_core.errors import BadInput, NotFound
 from capy_core.records import Record, loads, read_lines
 
+from .corpus import limited_hash
+
 OWN = Path(__file__).parent / "fixtures"
 CONTENT_TYPES = ("markdown", "json", "plaintext", "transcript", "curated", "code", "cjk")
 SPLITS = ("dev", "test")
@@ -99,8 +101,7 @@ class Dataset:
             taken[haystack.content_type] += 1
             if taken[haystack.content_type] <= limit:
                 kept.append(haystack)
-        digest = "sha256:" + sha256(f"{self.hash} first {limit}".encode()).hexdigest()
-        return replace(self, hash=digest, haystacks=tuple(kept))
+        return replace(self, hash=limited_hash(self.hash, limit), haystacks=tuple(kept))
 
 
 def load(split: str = "test", *, folder: Path | None = None, types: tuple[str, ...] = ()) -> Dataset:

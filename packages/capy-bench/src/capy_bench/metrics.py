@@ -23,15 +23,15 @@ def ranking(hits: Hits, total: int) -> dict[str, float]:
     """recall_at_1/3/5/10, mrr, ndcg_at_10 of one answer.
 
     Args:
-        hits: at most the first DEPTH are looked at.
+        hits: more than DEPTH are of use where a tie reaches below it.
         total: relevant items that could have been found; fewer than were found counts as those.
 
     recall_at_k is 1 when a relevant hit stands in the first k. NDCG: gains of 0 and 1, discount 1 / log2(rank + 1), and
     its ideal is all relevant items at the top.
     """
-    first, gains = _places(hits[:DEPTH])
+    first, gains = (places[:DEPTH] for places in _places(hits))
     dcg = sum(gain / log2(rank + 1) for rank, gain in enumerate(gains, 1))
-    found = sum(relevant for _, relevant in hits[:DEPTH])
+    found = sum(relevant for _, relevant in hits)
     ideal = sum(1 / log2(rank + 1) for rank in range(1, min(max(total, found), DEPTH) + 1))
     scores = {f"recall_at_{cut}": min(1.0, sum(first[:cut])) for cut in CUTS}
     scores["mrr"] = sum(share / rank for rank, share in enumerate(first, 1))

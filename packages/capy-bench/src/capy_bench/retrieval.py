@@ -32,13 +32,12 @@ KINDS = {
 }
 
 
-def measure(corpus: RetrievalSet, *, seed: int = 1, limit: int = 0, tick: Tick = no_tick) -> Outcome:
+def measure(corpus: RetrievalSet, *, seed: int = 1, tick: Tick = no_tick) -> Outcome:
     """Index the documents of each group into a store of its own and ask the group's queries.
 
     Args:
         seed: of the order of indexing and of the bootstrap. Queries are drawn one by one: nothing is known of what
             they share.
-        limit: queries of a group at most; 0: all.
         tick: told about each document and each query that is done.
 
     found_at_10 is the share of the relevant documents (or needles) in the first ten hits.
@@ -54,7 +53,7 @@ def measure(corpus: RetrievalSet, *, seed: int = 1, limit: int = 0, tick: Tick =
         ordered = shuffled(documents, lambda document: document.id, seed)
         with scratch_store(_documents(ordered, tick)) as store:
             bodies = _bodies(store, documents) if corpus.mode == "needles" else []
-            for query in queries[: limit or None]:
+            for query in queries:
                 hits = store.search(query.text, limit=corpus.fetch).hits
                 result = _scored(corpus, query, hits, bodies)
                 scored.append(result)
@@ -91,7 +90,7 @@ def _scored(corpus: RetrievalSet, query: Query, hits: Sequence[Hit], bodies: Seq
             total = len(query.relevant)
             share = sum(relevant for _, relevant in judged[:DEPTH]) / total
         scores = {
-            **ranking(judged, total), "found_at_10": share, "ties": float(is_tied(judged[:DEPTH])),
+            **ranking(judged, total), "found_at_10": share, "ties": float(is_tied(judged)),
         }  # fmt: skip
     return Scored(query.id, query.id, corpus.name, classes, scores)
 

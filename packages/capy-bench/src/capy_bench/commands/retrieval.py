@@ -42,11 +42,11 @@ def retrieval(app: App, folder: Path, limit: int | None, seed: int, out: Path | 
     from ..corpus import retrieval_sets
     from ..record import Outcome, build
 
-    sets = retrieval_sets(folder)
+    sets = [one.first(limit) if limit else one for one in retrieval_sets(folder)]
     outcome = Outcome()
     with progress(app, "indexing and asking", sum(len(one.documents) + len(one.queries) for one in sets)) as tick:
         for one in sets:
-            found = library.measure(one, seed=seed, limit=limit or 0, tick=tick)
+            found = library.measure(one, seed=seed, tick=tick)
             outcome.metrics += found.metrics
             outcome.failures += found.failures
             outcome.cases += found.cases
