@@ -48,14 +48,21 @@ class Call:
     Attributes:
         tool: as in `tools.schemas`.
         arguments: as the client sent them.
-        cancel: set when nobody waits for the answer any more.
+        cancel: ends code that runs for it, see `stop`.
+        stopped: nobody waits for the answer any more.
         doing: what it does now, for notes of progress.
     """
 
     def __init__(self, tool: dict[str, Any], arguments: dict[str, Any]) -> None:
         self.tool, self.arguments = tool, arguments
         self.cancel = Cancel()
+        self.stopped = False
         self.doing = ""
+
+    def stop(self) -> None:
+        """Nobody waits for the answer any more: end what runs for it. To be called once."""
+        self.stopped = True
+        self.cancel.set()
 
     @property
     def name(self) -> str:

@@ -8,8 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from .keeping import Keeper
+from .reply import SEARCH_BUDGET
 from .stats import Stats
 
 if TYPE_CHECKING:
@@ -19,6 +22,10 @@ if TYPE_CHECKING:
     from capy_store.store import Store
 
 _IDLE_STORES = 4  # open connections that are kept for the next call
+_LAST_WRITES_S = 1.0
+_WINDOW_S = 60.0
+_SEARCHED = 48_000  # bytes of search replies in a window; then they get shorter, and never none
+_LEAST, _MOST = 1_500, 16_000
 
 
 class Context:
@@ -27,16 +34,19 @@ class Context:
     Attributes:
         project: the project's folder.
         stats: counts of this session and of all sessions.
+        keeper: indexes output.
         limiter: of calls at once; set by the server, which knows its event loop.
     """
 
     def __init__(self, project: Path) -> None:
         self.project = project
         self.stats = Stats.of_project(project)
+        self.keeper = Keeper(self)
         self.limiter: Any = None
         self._lock = Lock()
         self._idle: list[Store] = []
         self._key: Key | None = None
+        self._shown: list[tuple[float, int]] = []
         self._closed = False
 
     @classmethod
@@ -77,13 +87,26 @@ class Context:
             self._give_back(store)
 
     def close(self) -> None:
-        """Close the knowledge base; the last connection folds its write-ahead log into the file."""
+        """Write what waits, then close the knowledge base; the last connection folds its log into the file."""
+        self.keeper.wait(_LAST_WRITES_S)
         with self._lock:
             self._closed = True
             stores, self._idle = self._idle, []
         for store in stores:
             with suppress(Exception):  # the file is whole without it; nobody is left to tell
                 store.close()
+
+    def search_budget(self, queries: int) -> int:
+        """Bytes for the reply to a search of several queries: fewer when much was shown in the last minute, by whatever
+        agents share this server.
+        """
+        now = monotonic()
+        with self._lock:
+            self._shown = [(at, size) for at, size in self._shown if now - at < _WINDOW_S]
+            left = _SEARCHED - sum(size for _, size in self._shown)
+            budget = max(_LEAST, min(SEARCH_BUDGET + 1_000 * (queries - 1), _MOST, left))
+            self._shown.append((now, budget))
+        return budget
 
     def database_key(self) -> Key:
         """The key; looked up once, then gone from the environment that children and /proc could show.

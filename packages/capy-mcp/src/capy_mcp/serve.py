@@ -98,7 +98,7 @@ async def _call_tool(ctx: Any, params: Any) -> Any:
             )
             tasks.cancel_scope.cancel()
     finally:
-        call.cancel.set()
+        call.stop()
     text = reply.text.encode("utf-8", "replace").decode()
     return {"content": [{"type": "text", "text": text}], "isError": reply.is_error, "resultType": "complete"}
 
