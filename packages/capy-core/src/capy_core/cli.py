@@ -250,7 +250,8 @@ def _usage(ex: click.ClickException, prog: str) -> CapyError:
         return UsageError("no command or argument given", hint)
     message = " ".join(ex.format_message().split()).rstrip(".")
     param = getattr(ex, "param", None)
-    if isinstance(ex, click.FileError) or (param is not None and isinstance(param.type, click.File | click.Path)):
+    is_file = param is not None and isinstance(param.type, click.File | click.Path)
+    if isinstance(ex, click.FileError) or (is_file and not isinstance(ex, click.MissingParameter)):
         # click takes a file it cannot open for a wrong command line
         missing = "No such file" in message or "does not exist" in message
         return (NotFound if missing else BadInput)(message, "check its name and permissions")
