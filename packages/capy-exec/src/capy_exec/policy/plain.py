@@ -78,7 +78,7 @@ def _unquoted(source: bytes) -> bytes:
     r"""Source outside quotes, with `'x'` for `\x`, nothing for `\` + newline, and an expansion for empty backticks."""
     out: list[bytes] = []
     start = 0
-    source = source.replace(b"``", b"$_")
+    source = source.replace(b"``", b"${_}")
     while 0 <= (at := source.find(b"\\", start)) < len(source) - 1:
         end = at + 2
         while end < len(source) and source[end] & 0xC0 == 0x80:  # the rest of a UTF-8 character

@@ -30,7 +30,9 @@ LONGEST = 1_000_000
 """Characters that are read, those of nested code (`sh -c`, heredocs for a shell) included."""
 MOST_COMMANDS = 20_000
 DEEPEST = 40
-"""Levels of code in code."""
+"""Levels of code in code, and of wrappers around a command."""
+
+_TOO_DEEP = f"code in code, more than {DEEPEST} levels deep"
 
 
 class Script:
@@ -79,7 +81,7 @@ class _Reader:
             self.note(f"longer than {LONGEST:,} characters")
             return
         if depth > DEEPEST:
-            self.note(f"code in code, more than {DEEPEST} levels deep")
+            self.note(_TOO_DEEP)
             return
         if "\0" in code:
             self.note("it holds NUL bytes")
@@ -92,19 +94,21 @@ class _Reader:
         except TooHard as reason:
             self.note(str(reason))
             return
-        if root.has_error and known:
-            where = f"line {_first_error(root)}" if not depth else f"code inside {via[-1]}"
-            self.note(f"{where}: not valid shell")
+        walk = Walk(source)
+        found = walk.over(root)
+        if known and (root.has_error or walk.misread):
+            line = walk.misread.start_point[0] + 1 if walk.misread else _first_error(root)
+            self.note(f"code inside {via[-1]}: not valid shell" if depth else f"line {line}: not valid shell")
             self.valid = False
-        for found, stage in Walk(source).over(root):
+        for each, stage in found:
             if len(self.commands) >= MOST_COMMANDS:
                 self.note(f"more than {MOST_COMMANDS:,} commands")
                 return
-            if isinstance(found, str):
-                self.script(found, via or ("`",), depth + 1)
+            if isinstance(each, str):
+                self.script(each, via or ("`",), depth + 1)
             else:
-                found.via = via
-                self.command(found, stage, depth)
+                each.via = via
+                self.command(each, stage, depth)
 
     def command(self, command: Command, stage: Stage | None, depth: int) -> None:
         """List `command` and what it goes on to run."""
@@ -114,6 +118,9 @@ class _Reader:
             self.commands.append(command)
             if not command.words:
                 continue
+            if len(command.via) > DEEPEST:
+                self.note(_TOO_DEEP)
+                return
             first = command.words[0]
             if first.name is None:
                 self.note(f"the command's name is only known when it runs: {_short(first)}")

@@ -17,6 +17,7 @@ _COMMANDS = frozenset(["command", "declaration_command", "unset_command"])
 _SUBSTITUTIONS = frozenset(["command_substitution", "process_substitution"])
 LITERAL = frozenset(["raw_string", "ansi_c_string", "comment", "heredoc_start", "heredoc_end"])
 _ASSIGNMENT = "variable_assignment"
+_ENDS = frozenset(b" \t\n;|&<>()")
 
 
 class Redirect:
@@ -102,10 +103,11 @@ class Stage:
 class Walk:
     """From a syntax tree to simple commands, and the code in backticks that the grammar leaves as text."""
 
-    __slots__ = ("found", "source", "spans")
+    __slots__ = ("found", "misread", "source", "spans")
 
     def __init__(self, source: bytes) -> None:
         self.source = source
+        self.misread: Node | None = None  # where the tree cannot be what a shell would read
         self.found: list[Found] = []
         self.spans: list[tuple[int, int, Command | None]] = []  # from, to, the command; None: a substitution
 
@@ -124,6 +126,9 @@ class Walk:
                 below = self.substitution(node)
             elif node.type == "heredoc_body":
                 below = self.heredoc(node)
+            elif node.type == "{" and self.source[node.end_byte : node.end_byte + 1].strip():
+                self.misread = self.misread or node  # `{a,b}` taken for a group
+                continue
             elif node.child_count:
                 below = [(child, stage) for child in node.children]
             else:
@@ -144,13 +149,31 @@ class Walk:
             stage.commands.append(command)
 
     def simple(self, node: Node, redirects: list[Node], stage: Stage | None) -> Pending:
-        """List a simple command with the redirections around it; what remains to be walked."""
+        """List a simple command with the redirections around it; what remains to be walked.
+
+        The grammar runs over the end of a line in `echo ==` and the like, so what follows one is a command of its own.
+        """
+        starts = [0, *(place for place, child in enumerate(node.children) if place and self.is_new_line(child))]
+        ends = [*starts[1:], len(node.children)]
+        for start, end in zip(starts, ends, strict=True):
+            self.part(node, node.children[start:end] + (redirects if end == ends[-1] else []), stage)
+        below: Pending = [(child, None) for child in node.children]
+        for redirect in redirects:
+            below.extend(_below_redirect(redirect, stage))
+        return below
+
+    def is_new_line(self, node: Node) -> bool:
+        """True when a newline stands between a node and the one before it."""
+        before = node.prev_sibling
+        return before is not None and b"\n" in self.source[before.end_byte : node.start_byte]
+
+    def part(self, node: Node, children: list[Node], stage: Stage | None) -> None:
+        """List the command that `children`, of `node` and around it, make."""
         arguments: list[list[Node]] = []
         assignments: list[tuple[str, Word]] = []
         files: list[Redirect] = []
         stdin: Word | None = None
-        below: Pending = [(child, None) for child in node.children]
-        for child in [*node.children, *redirects]:
+        for child in children:
             if child.type == _ASSIGNMENT and node.type == "command":
                 assignments.append(self.assignment(child))
             elif child.type.endswith("_redirect"):
@@ -160,16 +183,21 @@ class Walk:
                 arguments[-1].append(child)
             else:
                 arguments.append([child])
-        got = [word for group in arguments for word in words(group, self.source)]
+        got = [word for group in arguments for word in self.words(group)]
         self.add(Command(got, redirects=files, assignments=assignments, stdin=stdin), stage, node)
-        for redirect in redirects:
-            below.extend(_below_redirect(redirect, stage))
-        return below
+
+    def words(self, nodes: list[Node]) -> list[Word]:
+        """The words of nodes that touch; a blank or an operator in one means that the grammar went astray."""
+        for node in nodes:
+            for leaf in (node, *node.children):
+                if leaf.type == "word" and _ENDS.intersection(self.source[leaf.start_byte : leaf.end_byte]):
+                    self.misread = self.misread or leaf
+        return words(nodes, self.source)
 
     def assignment(self, node: Node) -> tuple[str, Word]:
         """Name and value of `name=value`."""
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
-        text = self.source[name.start_byte : name.end_byte].decode("utf-8", "surrogatepass") if name else ""
+        text = self.source[name.start_byte : name.end_byte].decode("utf-8", "replace") if name else ""
         return text, words([value], self.source)[0] if value else Word("")
 
     def redirected(self, node: Node, stage: Stage | None) -> Pending:
@@ -184,7 +212,7 @@ class Walk:
         arguments: list[list[Node]] = []
         texts = [self.redirect(each, files, arguments) for each in redirects]
         if files or arguments:
-            got = [word for group in arguments for word in words(group, self.source)]
+            got = [word for group in arguments for word in self.words(group)]
             self.found.append((group := Command(got, redirects=files), stage))
             self.spans.append((node.start_byte, node.end_byte, group))
         stdin = [text for text in texts if text is not None]
@@ -229,11 +257,13 @@ class Walk:
         if body is None:
             return Word("")
         stop = end.start_byte if end else body.end_byte
+        before = max(child.end_byte for child in node.children if child not in (body, end))
+        begin = self.source.find(b"\n", before, body.start_byte + 1) + 1 or body.start_byte  # blank lines are not in it
         literal = is_literal(node, self.source)
         if literal:
-            pieces = [(self.source[body.start_byte : stop].decode("utf-8", "surrogatepass"), False)]
+            pieces = [(self.source[begin:stop].decode("utf-8", "replace"), False)]
         else:
-            pieces = quoted(body.children, body.start_byte, stop, self.source, "$`\\")
+            pieces = quoted(body.children, begin, stop, self.source, "$`\\")
         text = "".join(piece for piece, _unknown in pieces)
         if "<<-" in parts:
             text = "\n".join(line.lstrip("\t") for line in text.split("\n"))
@@ -257,7 +287,7 @@ class Walk:
         """Note code in backticks in what the grammar takes for plain text: heredocs and `${x:-...}` in quotes."""
         if b"`" not in text:
             return
-        plain = text.decode("utf-8", "surrogatepass").replace("\\\\", "\0").replace("\\`", "\1")
+        plain = text.decode("utf-8", "replace").replace("\\\\", "\0").replace("\\`", "\1")
         for code in plain.split("`")[1::2]:
             self.found.append((code.replace("\1", "`").replace("\0", "\\"), None))
 
@@ -266,7 +296,7 @@ class Walk:
         source = self.source[node.start_byte : node.end_byte]
         if source.startswith(b"`") and b"\\" in source:
             within = bool(node.parent and node.parent.type == "string")
-            text = source[1:-1].decode("utf-8", "surrogatepass")
+            text = source[1:-1].decode("utf-8", "replace")
             self.found.append((unescape(text, '$`\\"' if within else "$`\\"), None))
             return []
         self.spans.append((node.start_byte, node.end_byte, None))

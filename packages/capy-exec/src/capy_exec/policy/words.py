@@ -12,7 +12,7 @@ MOST_WORDS = 1000
 """Words that one brace expansion may make; `{1..9999999}` stays one word that is not known."""
 
 _DEEPEST_BRACES = 12
-_CONTAINERS = frozenset(["command_name", "concatenation", "translated_string"])
+_CONTAINERS = frozenset(["command_name", "concatenation", "translated_string", "variable_assignment"])
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b", "E": "\x1b"}
 _NUMBERS = {"x": (16, 2), "u": (16, 4), "U": (16, 8)}
 
@@ -128,7 +128,7 @@ def quoted(nodes: Iterable[Node], start: int, end: int, source: bytes, escapable
 
 
 def _text(source: bytes) -> str:
-    return source.decode("utf-8", "surrogatepass")
+    return source.decode("utf-8", "replace")
 
 
 def _blanks(source: bytes) -> int:

@@ -125,7 +125,7 @@ _INTERPRETERS: dict[str, tuple[str, str, str, str, str, str]] = {
     "ts-node": ("typescript", "ep", "eval print", "rPO", "require project", ""),
     "tsx": ("typescript", "ep", "eval print", "r", "require import", ""),
 }
-_LANGUAGES = {  # capy-exec's names of languages
+LANGUAGES = {  # capy-exec's names of languages
     "bash": "shell",
     "elixir": "elixir",
     "ex": "elixir",
@@ -190,12 +190,12 @@ def requoted(words: Sequence[Word]) -> str:
 
 
 def _options(
-    words: Sequence[Word], letters: str, longs: str, rest: str = "", *, plus: bool = False
+    words: Sequence[Word], letters: str, longs: str, rest: str = "", *, last: str = "", plus: bool = False
 ) -> tuple[int, list[tuple[str, Word | None]]]:
     """Index of the first operand, and the options before it as (letter or long name, value).
 
     A word that is only known at run time counts as an operand. `letters` and `longs` name the options with a value,
-    `rest` the letters that swallow the rest of their cluster.
+    `rest` the letters that swallow the rest of their cluster, `last` those after which there are no more options.
     """
     names = longs.split()
     found: list[tuple[str, Word | None]] = []
@@ -220,6 +220,8 @@ def _options(
                 follows = not attached and at < len(words)
                 found.append((letter, words[at] if follows else Word(attached, known=word.known)))
                 at += follows
+                if letter in last:
+                    return at, found
                 break
             found.append((letter, None))
             if letter in rest:
@@ -327,9 +329,10 @@ def _interpreter(
     name = words[0].name
     if name == "deno":
         return [(CODE, [words[2]], language)] if len(words) > 2 and words[1] == "eval" else []
-    at, options = _options(words, code + letters, f"{code_longs} {longs}", rest)
-    if language == "python":  # what follows the code or the module belongs to that
-        at, options = _python(words)
+    if language in ("javascript", "typescript"):  # `-pe`: there, a value never stands in its option's word
+        words = [Word("-e") if word in ("-pe", "-ep") else word for word in words]
+    last = "cm" if language == "python" else ""  # what follows belongs to the code or the module
+    at, options = _options(words, code + letters, f"{code_longs} {longs}", rest, last=last)
     longs_with_code = code_longs.split()
     codes = [
         value
@@ -342,15 +345,6 @@ def _interpreter(
     if module or (at < len(words) and words[at] not in _STDIN):
         return _script(words[at]) if at < len(words) else []
     return [(CODE_STDIN, [], language)]
-
-
-def _python(words: Sequence[Word]) -> tuple[int, list[tuple[str, Word | None]]]:
-    """Python's options end at the first `-c` or `-m`."""
-    for end in range(1, len(words)):
-        at, options = _options(words[: end + 2], "cWXQm", "check-hash-based-pycs")
-        if any(option in "cm" and value is not None for option, value in options) or at <= end:
-            return at, options
-    return len(words), []
 
 
 def _eval(words: Sequence[Word]) -> list[Run]:
@@ -398,7 +392,7 @@ def _find(words: Sequence[Word]) -> list[Run]:
 def _capy_exec(words: Sequence[Word]) -> list[Run]:
     """`capy-exec LANGUAGE -c CODE`, or with the code on standard input."""
     for at, word in enumerate(words[1:], 1):
-        language = _LANGUAGES.get(word)
+        language = LANGUAGES.get(word)
         if language is None:
             continue
         rest = words[at:]
