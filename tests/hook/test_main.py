@@ -40,6 +40,13 @@ def test_events_without_work_say_nothing(hook: Callable[..., Any], name: str, lo
     assert log() == ""
 
 
+def test_a_host_that_takes_no_output_for_a_failure_gets_its_own_nothing(tool: Run) -> None:
+    for event in ("posttooluse", "pretooluse", "nonsense"):
+        done = tool("capy-hook", event, stdin=b'{"cursor_version":"3.9","tool_name":"Write","tool_input":{}}')
+        assert (done.returncode, json.loads(done.stdout)) == (0, {})
+    assert json.loads(tool("capy-hook", "pretooluse", "--platform", "cursor", stdin=b"garbage").stdout) == {}
+
+
 @pytest.mark.parametrize(
     "data",
     [
@@ -250,7 +257,7 @@ def test_the_log_rotates(home: Path) -> None:
         ({}, "claude"),
         ({"cursor_version": "3.9", "conversation_id": "c"}, "cursor"),
         ({"hookEventName": "PreToolUse", "sessionId": "s", "timestamp": "2026-01-01T00:00:00Z"}, "vscode"),
-        ({"sessionId": "s", "toolName": "bash", "toolArgs": "{}", "timestamp": 1}, "copilot"),
+        ({"session_id": "s", "hook_event_name": "PreToolUse", "timestamp": "2026-01-01T00:00:00Z"}, "claude"),
         ({"session_id": "s", "turn_id": "t", "model": "m", "hook_event_name": "PreToolUse"}, "codex"),
         ({"session_id": "s", "hook_event_name": "BeforeTool", "timestamp": "2026-01-01T00:00:00Z"}, "gemini"),
     ],

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 LIMIT_S = 8.0  # from the first byte awaited to the last one written
 MAX_BYTES = 64 * 1024 * 1024
 _COMMANDS = ("install", "uninstall", "status")  # for people
+_IDLE = ("posttooluse", "precompact", "userpromptsubmit", "stop", "subagentstop", "notification")  # Claude Code's
 _CHUNK = 1024 * 1024
 
 
@@ -54,6 +55,8 @@ def respond(arguments: list[str], data: bytes) -> tuple[bytes, bytes]:
         `(b"", b"")` for nothing, also for an event without work and for a payload that cannot be read.
     """
     name, platform = _parsed(arguments)
+    if name.lower() in _IDLE and platform in ("", "claude") and b"cursor_version" not in data:
+        return b"", b""
     adapter = event = None
     try:
         payload = _decoded(data)

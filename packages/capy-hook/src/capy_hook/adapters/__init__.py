@@ -2,11 +2,12 @@
 
 A module of this package has
 
-- `read(payload: dict, name: str) -> Event`: the payload as decoded, and the event's name from the command line, any case;
-  `kind` is "" for an event that the adapter has no word for.
-- `write(event: Event, verdict: Verdict) -> bytes`: what goes to stdout; for "none" the host's form of nothing, often b"".
-- optional `fail(event: Event, verdict: Verdict) -> bytes`, for a host that hears a refusal by exit status only: what goes to
-  stderr with exit status 2, or b"" for exit status 0.
+- `read(payload: dict, name: str) -> Event`: the payload as decoded, and the event's name from the command line, in any
+  case; `kind` is "" for an event that the adapter has no word for.
+- `write(event: Event, verdict: Verdict) -> bytes`: what goes to stdout; for "none" the host's form of nothing, often
+  b"".
+- optional `fail(event: Event, verdict: Verdict) -> bytes`, for a host that hears a refusal by exit status only: what goes
+  to stderr with exit status 2, or b"" for exit status 0.
 
 An adapter says less where its host can say less, never more: an "ask" that a host cannot ask becomes a deny whose text
 names the rule and says that the user may run it or change the rule. Rules are never loosened by a missing word.
@@ -22,7 +23,6 @@ MODULES = {
     "gemini": "capy_hook.adapters.gemini",
     "cursor": "capy_hook.adapters.cursor",
     "vscode": "capy_hook.adapters.vscode",
-    "copilot": "capy_hook.adapters.copilot",
     "opencode": "capy_hook.adapters.opencode",
     "kiro": "capy_hook.adapters.kiro",
 }
@@ -31,17 +31,15 @@ MODULES = {
 def told(payload: dict[str, object]) -> str:
     """The host that a payload tells by its keys, "claude" when nothing speaks for another.
 
-    Cursor, VS Code and the Copilot CLI also run the hooks of Claude's settings files, so a hook that was installed for
-    Claude Code meets their payloads.
+    Cursor and VS Code also run the hooks of Claude's settings files, so a hook that was installed for Claude Code meets
+    their payloads.
     """
     if "cursor_version" in payload:
         return "cursor"
     if "hookEventName" in payload:
         return "vscode"
-    if "toolName" in payload or ("sessionId" in payload and "hook_event_name" not in payload):
-        return "copilot"
     if "turn_id" in payload and "model" in payload:
         return "codex"
-    if "timestamp" in payload and "permission_mode" not in payload:
+    if "timestamp" in payload and str(payload.get("hook_event_name")).startswith(("Before", "After")):
         return "gemini"
     return "claude"
