@@ -36,7 +36,8 @@ def log(lines: int, special: str = "", at: int = 0) -> str:
 
 LIGHTS = (
     "# Lighthouses\n\nThe keeper winds the clockwork every four hours.\n\n"
-    "## Fuel\n\nColza oil replaced whale oil in 1846.\n\n## Lens\n\nA Fresnel lens of the first order weighs two tonnes.\n"
+    "## Fuel\n\nColza oil replaced whale oil in 1846.\n\n"
+    "## Lens\n\nA Fresnel lens of the first order weighs two tonnes.\n"
 )
 BREAD = (
     "# Bread\n\nA sourdough starter is fed with equal weights of rye flour and water.\n\nProving takes eleven hours.\n"
@@ -45,7 +46,9 @@ SMALL: dict[str, list[Record]] = {
     "markdown": [
         entry(
             "lights", "markdown", LIGHTS,
-            case("lights_q1", "who winds the clockwork", "keeper winds", expected_layer="porter", expected_rank_ceiling=1),
+            case(
+                "lights_q1", "who winds the clockwork", "keeper winds", expected_layer="porter", expected_rank_ceiling=1
+            ),
             case("lights_q2", "weight of a frensel lens", "weighs two tonnes", expected_layer="fuzzy", traits=["typo"]),
             case("lights_neg1", "zeppelin mooring mast"),
         ),

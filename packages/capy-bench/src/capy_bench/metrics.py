@@ -7,7 +7,8 @@ of them. What decides between equals in the program - mostly the order of indexi
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import groupby
 from math import comb, log2
 
@@ -90,16 +91,15 @@ def interval(
     if len(sums) < 2:
         return None, None
     totals, counts = [total for total, _ in sums], [count for _, count in sums]
-    draw = _draws(len(sums), seed)
-    means = []
-    for _ in range(resamples):
-        chosen = draw()
-        means.append(sum(map(totals.__getitem__, chosen)) / sum(map(counts.__getitem__, chosen)))
-    means.sort()
+    means = sorted(
+        sum(map(totals.__getitem__, chosen)) / sum(map(counts.__getitem__, chosen))
+        for chosen in _draws(len(sums), seed, resamples)
+    )
     cut = int(_TAIL * resamples)
     return means[cut], means[-cut - 1]
 
 
-def _draws(size: int, seed: int) -> Callable[[], list[int]]:
+@lru_cache(maxsize=2)  # the metrics of a group are asked for one after the other
+def _draws(size: int, seed: int, resamples: int) -> list[list[int]]:
     source, population = random.Random(seed), range(size)
-    return lambda: source.choices(population, k=size)
+    return [source.choices(population, k=size) for _ in range(resamples)]

@@ -67,10 +67,11 @@ def cases(scored: Iterable[Scored]) -> list[Scores]:
     ]
 
 
-def _place(group: str, variants: list[str]) -> tuple[int, bool, bool]:
-    """Within a variant: overall first, then plain classes, then those with a name such as `size 5-20 KB`."""
+def _place(group: str, variants: list[str]) -> tuple[int, bool, str]:
+    """Within a variant: overall first, then plain classes, then by the first word of those such as `size 5-20 KB`."""
     variant, _, class_ = group.partition("/")
-    return variants.index(variant), class_ != "overall", " " in class_
+    family, several, _ = class_.partition(" ")
+    return variants.index(variant), class_ != "overall", family if several else ""
 
 
 def _of_group(group: str, scored: list[Scored], kinds: dict[str, Kind], seed: int) -> Iterable[Metric]:
