@@ -6,8 +6,8 @@ A module of this package has
   case; `kind` is "" for an event that the adapter has no word for.
 - `write(event: Event, verdict: Verdict) -> bytes`: what goes to stdout; for "none" the host's form of nothing, often
   b"".
-- optional `fail(event: Event, verdict: Verdict) -> bytes`, for a host that hears a refusal by exit status only: what goes
-  to stderr with exit status 2, or b"" for exit status 0.
+- optional `fail(event: Event, verdict: Verdict) -> bytes`, for a host that hears a refusal by exit status only: what
+  goes to stderr with exit status 2, or b"" for exit status 0.
 
 An adapter says less where its host can say less, never more: an "ask" that a host cannot ask becomes a deny whose text
 names the rule and says that the user may run it or change the rule. Rules are never loosened by a missing word.
