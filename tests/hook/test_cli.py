@@ -58,6 +58,15 @@ def test_the_installed_command_answers_the_host(hook: Any, project: Path) -> Non
     assert "capy_search" in answer["additionalContext"]
 
 
+def test_a_host_that_runs_claude_s_hooks_is_answered_in_its_own_words(hook: Any, project: Path) -> None:
+    hook("install", "--platform", "claude", "--scope", "local")
+    settings = json.loads((project / ".claude/settings.local.json").read_text())
+    line = settings["hooks"]["SessionStart"][0]["hooks"][0]["command"]
+    payload = {"conversation_id": "c", "cursor_version": "3.9.16", "hook_event_name": "sessionStart"}
+    done = subprocess.run(["sh", "-c", line], input=json.dumps(payload).encode(), capture_output=True)
+    assert list(json.loads(done.stdout)) == ["additional_context"]
+
+
 def test_a_dry_run_shows_the_diff_and_writes_nothing(hook: Any, project: Path) -> None:
     _, (record,), _ = hook("install", "--platform", "codex", "--dry-run")
     assert (record["action"], record["dry_run"]) == ("created", True)

@@ -110,7 +110,7 @@ def test_hooks_have_the_form_of_their_host(host: str, project: Path) -> None:
     assert len(handlers) == len(plan.HOSTS[host].hooks)
     for handler in handlers:
         line = handler["action"]["command"] if host == "kiro" else handler["command"]
-        assert f"--platform {host}" in line
+        assert (f"--platform {host}" in line) == (host != "claude")
         assert str(Path.home()) not in line  # the file is shared
         assert "//" not in line  # Cursor's reader of comments stumbles over it
         assert handler["timeout"] == (10_000 if host == "gemini" else 10)
@@ -258,6 +258,18 @@ def test_a_place_that_will_not_last_is_not_written_down(home: Path, monkeypatch:
     (home / ".local/bin").mkdir(parents=True)
     (home / ".local/bin/capy-hook").symlink_to(program)
     assert command.fallback_for("user") == "~/.local/bin/capy-hook"
+
+
+def test_a_place_with_odd_characters_is_found(tmp_path: Path) -> None:
+    program = tmp_path / 'it\'s "here"' / "capy-hook"
+    line = command_line("pretooluse", "codex", command.quoted(str(program)))
+    assert command.is_ours(line)
+    assert not command.runs(line.replace("capy-hook pre", "gone pre", 1))
+    program.parent.mkdir()
+    program.write_text("")
+    program.chmod(0o755)
+    assert command.runs(line)
+    assert not command.runs(line + "'")
 
 
 def test_a_file_that_may_not_be_read_is_said_so(project: Path) -> None:

@@ -139,6 +139,11 @@ def test_a_comment_in_front_of_ours_does_not_swallow_what_comes_behind() -> None
     assert [comment in taken for comment in ("// mine", "// too")] == [True, True]
 
 
+def test_a_member_of_another_maker_is_not_replaced() -> None:
+    with pytest.raises(BadInput, match=r"servers\.capy stands there, and is not of capy's making"):
+        server().put('{"servers": {"capy": {"command": "other"}}}')
+
+
 def test_of_two_members_of_a_name_the_last_counts() -> None:
     put = hooks().put('{"hooks": {"old": []}, "hooks": {"Before": []}}')
     assert jsonc.parse(put).value["hooks"]["Before"] == [handler("one")]

@@ -8,12 +8,12 @@ import shlex
 import shutil
 import sys
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 
 EVENTS = ("pretooluse", "posttooluse", "sessionstart", "sessionend", "precompact", "userpromptsubmit")
 ANYWHERE = "~/.local/bin/capy-hook"  # where uv and pipx put commands; true for everybody who shares the file
-_OURS = re.compile(rf"\bcapy-hook['\"]? (?:{'|'.join(EVENTS)}) --platform [a-z]+")
-_PROGRAM = re.compile(rf"(?:^|[|&]\s|exec )('[^']*'|\S+) (?:{'|'.join(EVENTS)}) --platform")
+_OURS = re.compile(rf"\bcapy-hook['\"]? (?:{'|'.join(EVENTS)})\b")
 
 
 def command(event: str, host: str, fallback: str) -> str:
@@ -27,7 +27,8 @@ def command(event: str, host: str, fallback: str) -> str:
         event: one of `EVENTS`.
         fallback: where to look when capy-hook is not on the PATH, quoted for a shell; see `fallback_for`.
     """
-    words = f"{event} --platform {host}"
+    # Other hosts run Claude Code's hooks too: there the payload tells who asks
+    words = event if host == "claude" else f"{event} --platform {host}"
     if host == "kiro":
         found = "command -v capy-hook >/dev/null 2>&1 && exec capy-hook"
         return f"{found} {words}; test -x {fallback} && exec {fallback} {words}; exit 0"
@@ -47,7 +48,11 @@ def is_ours(line: object) -> bool:
 
 def runs(line: str) -> bool:
     """True when one of the programs that a command line tries can be run."""
-    programs = [shlex.split(word)[0] for word in _PROGRAM.findall(line)]
+    try:
+        words = shlex.split(line)
+    except ValueError:  # somebody edited it
+        return False
+    programs = (program for program, event in pairwise(words) if event in EVENTS)
     return any(shutil.which(os.path.expanduser(program)) for program in programs)
 
 

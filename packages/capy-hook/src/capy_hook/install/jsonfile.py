@@ -126,6 +126,8 @@ def _insert(text: str, entry: Entry, mark: str, template: set[str]) -> str:
     if not isinstance(node.value, list if key is None else dict):
         place = ".".join(entry.path[: len(entry.path) - len(rest)]) or "the file"
         raise BadInput(f"{place} is not {'a list' if key is None else 'an object'}", "correct the file")
+    if key is not None and node.child(key):
+        raise BadInput(f"{'.'.join(entry.path)}.{key} stands there, and is not of capy's making", "remove it")
     if node is root:
         mark = mark if {child.key for child in root.children} <= template else ""
     elif not node.children:
