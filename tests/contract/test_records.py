@@ -149,6 +149,15 @@ def test_hooks_installed_looked_at_and_taken_out(tool: Tool, records: Records, p
         assert [record["schema"] for record in records(tool("capy-hook", *command.split()).stdout)] == wanted, command
 
 
+def test_a_report_of_a_bench(tool: Tool, records: Records, project: Path) -> None:
+    documents, queries = [{"id": "a", "text": "The keeper winds the clockwork."}], [{"id": "q", "text": "keeper"}]
+    for name, lines in (("docs", documents), ("queries", [{**queries[0], "relevant": ["a"]}])):
+        (project / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (report,) = records(tool("capy-bench", "retrieval", "--corpus", project, "--out", project / "now.json").stdout)
+    assert (report["schema"], report["kind"]) == ("capy.bench.report/1", "retrieval")
+    assert json.loads((project / "now.json").read_text()) == report
+
+
 def test_errors_in_a_pipe_are_one_record_on_stderr(tool: Tool, records: Records, project: Path) -> None:
     for command in (["capy-store", "nope"], ["capy-store", "search", "x"], ["capy-exec", "shell", "--timeout", "-1"]):
         done = tool(*command)

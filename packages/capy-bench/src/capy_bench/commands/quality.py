@@ -54,9 +54,9 @@ def quality(
     Texts of seven types are indexed into a scratch store, and questions with known answers are asked of it; your own
     store and key are not touched. A group's name says which store was asked: shared (all texts in one) or per-type.
 
-    recall_at_k: share of questions with an answer in the first k hits. mrr: mean of 1 / rank of the first such hit.
-    layer_accuracy: the best hit was found by the lane that it should be found by. negatives_answered: questions without
-    an answer that got one. In brackets: 95 % intervals, by drawing texts anew.
+    R@k: share of questions with an answer in the first k hits. MRR: mean of 1 / rank of the first such hit. layer: the
+    best hit was found by the lane that it should be found by. ceiling: the answer stands as high as it should.
+    negatives: questions without an answer that got one. ties: questions in which equal scores had a say.
 
     \b
     Example:
