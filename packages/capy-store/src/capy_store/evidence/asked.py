@@ -54,6 +54,13 @@ def look_up(page: Page, question: str) -> Asked:
     return _Reader(page, parse(question)).read()
 
 
+def wanted(question: str) -> set[str]:
+    """What a line must hold, in lower case, to meet a word of the question or a synonym."""
+    query = parse(question)
+    words = [*query.words, *query.parts, *(other for word in query.words for other in synonyms(word))]
+    return {*(Form(word).prefix for word in words), *query.pairs, *query.literals}
+
+
 class _Reader:
     def __init__(self, page: Page, query: Query) -> None:
         self._page, self._query = page, query

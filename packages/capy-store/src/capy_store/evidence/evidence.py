@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .asked import look_up
-from .choose import budget_for, choose
+from .asked import look_up, wanted
+from .choose import budget_for, choose, gap
+from .notable import MARKS
 from .page import Page, read
+from .sift import LONGEST, sift
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ def find(text: str, question: str | Sequence[str], *, budget: int | None = None,
     """
     questions = (question,) if isinstance(question, str) else tuple(question)
     size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-    page = read(text)
+    page = read(text) if len(text) <= LONGEST else _read_long(text, questions)
     asked = [look_up(page, one) for one in questions]
     room = budget_for(size, len(questions)) if budget is None else budget
     chosen = choose(page, asked, room, failed=failed)
@@ -73,7 +75,7 @@ def find(text: str, question: str | Sequence[str], *, budget: int | None = None,
     return Evidence(
         questions=questions,
         spans=tuple(_spans(page, chosen)),
-        lines=page.lines[-1],
+        lines=page.lines[-1],  # the end is always read
         bytes=size,
         corrected=corrected,
         unanswered=tuple(text for text, one in zip(questions, asked, strict=True) if not one.terms),
@@ -86,10 +88,15 @@ def render(evidence: Evidence) -> str:
     last = 0
     for span in evidence.spans:
         if span.first > last + 1:
-            parts.append(f"[l. {span.first}]")
+            parts.append(gap(span.first))
         parts.append(span.text)
         last = span.last
     return "\n".join(parts)
+
+
+def _read_long(text: str, questions: Sequence[str]) -> Page:
+    numbered = sift(text, frozenset().union(MARKS, *map(wanted, questions)))
+    return read("\n".join([line for _, line in numbered]), [number for number, _ in numbered])
 
 
 def _spans(page: Page, chosen: dict[int, str]) -> list[Span]:

@@ -14,7 +14,7 @@ LATE = 0.25  # what the last line has over the first
 REPEATED = 0.5  # what each earlier line of the same shape leaves
 SUMS = 0.8
 
-_MARKS = (*FAILURE_MARKS, "exit code", "non-zero", "caused by", "invalid", "conflict", "mismatch")
+MARKS = (*FAILURE_MARKS, "exit code", "non-zero", "caused by", "invalid", "conflict", "mismatch")
 _HARMLESS = re.compile(
     r"\b(?:0|no|without) (?:errors?|failures?|failed|warnings?)"
     r"|\b(?:errors?|fail(?:ures?|ed)?)[:=] ?0\b"
@@ -25,7 +25,7 @@ _STRONG = re.compile(
     r"\b(?:ERROR|FAIL|FAILED|FAILURE|FATAL|CRITICAL|PANIC|ERR!)(?![\w-])"  # a level
     r"|(?:^|[\s\]>|)*])(?:[Ee]rror|[Ff]atal|[Pp]anic|fatal error)(?:\[\w+\]| \w{1,8})?:"  # a label
     r"|##\[error\]|::error"  # an annotation
-    r"|\b\w+(?:Exception|Error)\b[: ]|^\s*Traceback|^Caused by|panicked at"  # an exception
+    r"|(?:Exception|Error)\b[: ]|^\s*Traceback|^Caused by|panicked at"  # an exception
     r"|\bexit(?:ed)? (?:with )?(?:code|status) [1-9]"
     r"|[✗✘❌]|^E   "
 )
@@ -37,21 +37,24 @@ _SUMMARY = re.compile(
     r"|\b(?:total|summary|finished|completed|exit(?:ed)? (?:with )?(?:code|status))\b"
     r"|\b(?:tests? run|found|errors?|failures?|passed|failed)\s*[:=]?\s*\d+"
 )
-_END, _MOST_END = 0.1, 400  # of the lines, and so many at most: where an output sums up
+_END, _LEAST_END, _MOST_END = 0.1, 100, 400  # of the lines, and so many at least, at most: where an output sums up
 _CHARS = 400  # of a line that are looked at
-_NO_LETTERS = re.compile(r"[\d\W_]+")
+_LETTERS_ONLY = {code: None for code in range(128) if not chr(code).isalpha()}
+
+
+Notable = dict[int, tuple[float, str]]  # unit -> how much (0 to 1), and failure or summary
 
 
 def shape(text: str) -> str:
     """The letters of a line: lines that differ in numbers and signs only have the same."""
-    return _NO_LETTERS.sub("", text[:200])[:40]
+    return text[:200].translate(_LETTERS_ONLY)[:40]
 
 
-def notable(page: Page) -> dict[int, tuple[float, str]]:
-    """Units that tell of a failure or sum up -> how much (0 to 1) and which of the two."""
+def notable(page: Page) -> Notable:
+    """The units that tell of a failure or, near the end, sum up."""
     found = {unit: (score, "failure") for unit, score in _failures(page).items()}
     total = len(page.units)
-    first = max(int(total * (1 - _END)), total - _MOST_END)
+    first = max(0, total - max(_LEAST_END, min(_MOST_END, int(total * _END))))
     for unit in range(first, total):
         if _SUMMARY.search(page.units[unit][:_CHARS].lower()):
             score = SUMS * (0.7 + 0.3 * (unit - first) / (total - first))
@@ -81,7 +84,7 @@ def _marked(page: Page) -> set[int]:
     """The units that hold a mark of failure."""
     units: set[int] = set()
     low, starts = page.low, page.starts
-    for mark in _MARKS:
+    for mark in MARKS:
         at = low.find(mark)
         while at >= 0:
             unit = page.at(at)

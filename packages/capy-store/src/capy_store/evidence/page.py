@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -39,25 +40,32 @@ class Page:
         return bisect_right(self.starts, place) - 1
 
 
-def read(text: str) -> Page:
-    """Clean a text and cut it into units."""
+def read(text: str, numbers: Sequence[int] = ()) -> Page:
+    """Clean a text and cut it into units.
+
+    Args:
+        numbers: those of its lines, where it is only a part of a text.
+    """
     if "\r" in text:
         text = _without_progress(text)
     raw = [line.rstrip() for line in "".join(cleaned([text])).split("\n")]
     if len(raw) > 1 and not raw[-1]:
         raw.pop()
-    if max(map(len, raw)) <= LONGEST:
-        units, lines = raw, list(range(1, len(raw) + 1))
-    else:
+    units, lines = raw, list(numbers[: len(raw)] or range(1, len(raw) + 1))
+    if max(map(len, raw)) > LONGEST:
         units, lines = [], []
-        for number, line in enumerate(raw, 1):
+        for number, line in zip(numbers or range(1, len(raw) + 1), raw, strict=False):
             pieces = [line] if len(line) <= LONGEST else _pieces(line)
             units += pieces
             lines += [number] * len(pieces)
-    joined = "\n".join(units)
     starts = [0, *accumulate([len(unit) + 1 for unit in units])]
     starts.pop()
-    return Page(units, lines, starts, joined, lowered(joined))
+    return Page(units, lines, starts, "\n".join(units), lower_case(units))
+
+
+def lower_case(lines: Sequence[str]) -> str:
+    """Lines joined by newlines, in lower case, each character at its place; line by line, for most are ASCII."""
+    return "\n".join(map(lowered, lines))
 
 
 def _without_progress(text: str) -> str:
