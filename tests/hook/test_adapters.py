@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from capy_hook.adapters import codex, cursor, gemini, kiro, opencode, shared, vscode
 from capy_hook.event import NONE, POST_TOOL, PRE_TOOL, PROMPT, SESSION_END, SESSION_START, Event, Verdict
+from conftest import Tool
 
 CODEX = {
     "session_id": "0198f3c2-7f5e-7d50-b9cb-8d3f7a1c2b3d",
@@ -114,6 +116,41 @@ def test_a_payload_becomes_an_event(
         assert event.input == arguments
     if session is not None:
         assert event.session == session
+
+
+SHELL = {
+    "codex": CODEX,
+    "gemini": GEMINI,
+    "cursor": CURSOR_SHELL,
+    "vscode": VSCODE | {"tool_name": "run_in_terminal", "tool_input": {"command": "make test", "isBackground": False}},
+    "opencode": OPENCODE | {"tool_name": "bash", "tool_input": {"command": "make test"}},
+    "kiro": KIRO | {"tool_name": "execute_bash", "tool_input": {"command": "make test"}},
+}
+
+
+@pytest.mark.parametrize("host", SHELL)
+def test_a_rule_of_the_user_reaches_the_host_through_the_process(tool: Tool, project: Path, host: str) -> None:
+    (project / ".claude").mkdir()
+    (project / ".claude/settings.json").write_text('{"permissions": {"deny": ["Bash(make:*)"]}}')
+    payload = json.dumps(SHELL[host] | {"cwd": str(project), "workspace_roots": [str(project)]}).encode()
+    done = tool("capy-hook", "pretooluse", "--platform", host, stdin=payload)
+    if host == "kiro":
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert b"Bash(make:*)" in done.stderr
+        return
+    assert (done.returncode, done.stderr) == (0, b"")
+    answer = json.loads(done.stdout)
+    reason = {
+        "codex": lambda: answer["hookSpecificOutput"].pop("permissionDecisionReason"),
+        "vscode": lambda: answer["hookSpecificOutput"].pop("permissionDecisionReason"),
+        "gemini": lambda: answer.pop("reason"),
+        "cursor": lambda: answer.pop("user_message") and answer.pop("agent_message"),
+        "opencode": lambda: answer.pop("deny"),
+    }[host]()
+    assert "Bash(make:*)" in reason
+    nested = specific(hookEventName="PreToolUse", permissionDecision="deny")
+    left = {"codex": nested, "vscode": nested, "gemini": {"decision": "deny"}, "cursor": {"permission": "deny"}}
+    assert answer == left.get(host, {})
 
 
 def test_the_project_is_the_workspace_or_what_the_host_s_variable_says(monkeypatch: pytest.MonkeyPatch) -> None:

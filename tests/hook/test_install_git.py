@@ -143,7 +143,10 @@ def test_a_guard_of_ours_alone_goes_altogether(repository: Path) -> None:
     assert state(precommit.part(repository)).status == "installed"
     apply.carry_out(apply.taking(precommit.part(repository)))
     assert not (repository / ".git/hooks/pre-commit").exists()
-    assert (repository / ".git/hooks").is_dir()
+    git(repository, "config", "core.hooksPath", ".githooks")
+    guard(repository)
+    apply.carry_out(apply.taking(precommit.part(repository)))
+    assert not (repository / ".githooks").exists()
 
 
 def test_a_hook_that_git_would_not_run_is_broken(repository: Path) -> None:

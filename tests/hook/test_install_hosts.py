@@ -17,10 +17,10 @@ from capy_core.errors import BadInput, Busy, UsageError
 from capy_hook.install import apply, command, jsonc, plan
 from capy_hook.install.command import EVENTS
 from capy_hook.install.command import command as command_line
+from capy_hook.install.hosts import HOSTS
 from capy_hook.install.state import state
 
-TARGETS = [(host, scope) for host, about in plan.HOSTS.items() for scope in about.files]
-NAMES = ("hooks", "mcp", "instructions")
+TARGETS = [(host, scope) for host, about in HOSTS.items() for scope in about.files]
 WITH_COMMENTS = (
     '\ufeff{\r\n    // keep\r\n    "theme": "dark", /* why */\r\n'
     '    "hooks": { "PreToolUse": [], "Other": [{"x": "y"}] },\r\n}'
@@ -102,12 +102,12 @@ def test_files_of_the_user_come_back_to_the_byte(host: str, scope: str, which: i
     assert tree(project, home) == before
 
 
-@pytest.mark.parametrize("host", [host for host in plan.HOSTS if host != "opencode"])
+@pytest.mark.parametrize("host", [host for host in HOSTS if host != "opencode"])
 def test_hooks_have_the_form_of_their_host(host: str, project: Path) -> None:
     put_all(host, "project", project)
     value = jsonc.parse(plan.parts(host, "project", project)["hooks"].path.read_text()).value
     handlers = list(found_handlers(value["hooks"]))
-    assert len(handlers) == len(plan.HOSTS[host].hooks)
+    assert len(handlers) == len(HOSTS[host].hooks)
     for handler in handlers:
         line = handler["action"]["command"] if host == "kiro" else handler["command"]
         assert (f"--platform {host}" in line) == (host != "claude")
@@ -125,7 +125,7 @@ def found_handlers(value: Any) -> Any:
 
 
 def test_the_servers_are_registered_where_each_host_looks(project: Path) -> None:
-    for host in plan.HOSTS:
+    for host in HOSTS:
         put_all(host, "project", project)
     read = {
         ".mcp.json": ("mcpServers", {"type": "stdio", "command": "capy-mcp", "args": []}),
@@ -225,7 +225,7 @@ def test_states_from_absent_to_broken(project: Path, tmp_path: Path, monkeypatch
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
-    for host in plan.HOSTS:
+    for host in HOSTS:
         part = plan.parts(host, "project", project)["hooks"]
         assert state(part).status == "absent"
         apply.carry_out(apply.putting(part))
@@ -235,14 +235,14 @@ def test_states_from_absent_to_broken(project: Path, tmp_path: Path, monkeypatch
     part.path.write_text(text.replace('"timeout": 10', '"timeout": 5', 1))
     assert state(part).status == "outdated"
     program.unlink()
-    for host in plan.HOSTS:
+    for host in HOSTS:
         found = state(plan.parts(host, "project", project)["hooks"])
         assert (found.status, "capy-hook" in found.detail) == ("broken", True), host
 
 
 def test_a_place_outside_of_the_path_is_enough(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    for host in plan.HOSTS:
+    for host in HOSTS:
         part = plan.parts(host, "user", project)["hooks"]
         apply.carry_out(apply.putting(part))
         assert state(part).status == "installed", host
@@ -288,7 +288,7 @@ def run(line: str, shell: str, path: Path, home: Path) -> subprocess.CompletedPr
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize("host", list(plan.HOSTS))
+@pytest.mark.parametrize("host", list(HOSTS))
 @pytest.mark.parametrize("fallback", ["~/.local/bin/capy-hook", "'/nowhere/with space/capy-hook'"])
 def test_without_capy_the_call_goes_on(shell: str, host: str, fallback: str, tmp_path: Path, home: Path) -> None:
     done = run(command_line("pretooluse", host, fallback), shell, tmp_path, home)
@@ -296,7 +296,7 @@ def test_without_capy_the_call_goes_on(shell: str, host: str, fallback: str, tmp
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-@pytest.mark.parametrize("host", list(plan.HOSTS))
+@pytest.mark.parametrize("host", list(HOSTS))
 @pytest.mark.parametrize("place", ["path", "home", "elsewhere"])
 def test_capy_is_found_on_the_path_and_in_its_place(
     shell: str, host: str, place: str, tmp_path: Path, home: Path
@@ -331,4 +331,4 @@ def test_kiro_hears_a_refusal_by_status_and_stderr(shell: str, tmp_path: Path, h
 
 
 def test_every_installed_event_is_one_that_capy_hook_knows() -> None:
-    assert {ours for about in plan.HOSTS.values() for _, ours, _ in about.hooks} <= set(EVENTS)
+    assert {ours for about in HOSTS.values() for _, ours, _ in about.hooks} <= set(EVENTS)

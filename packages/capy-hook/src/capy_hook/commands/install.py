@@ -10,7 +10,7 @@ from capy_core.cli import App, common_options
 from capy_core.paths import project_root
 from capy_core.records import Record
 
-from ..install import apply, plan
+from ..install import apply, hosts
 from ..install.state import state
 from .targets import hooks_of, scopes_of, target_options
 
@@ -99,8 +99,8 @@ def _other_scopes(platform: str, scope: str, project: Path) -> list[str]:
 
 def _warn_of_claude(app: App, platform: str, project: Path) -> None:
     """Some hosts run Claude Code's hooks too: each event would be answered twice."""
-    if platform in plan.READ_CLAUDE and _other_scopes("claude", "", project):
-        title = plan.HOSTS[platform].title
+    if platform in hosts.READ_CLAUDE and _other_scopes("claude", "", project):
+        title = hosts.HOSTS[platform].title
         app.warn(
             "hooks_run_twice",
             f"{title} can run the hooks of Claude Code too, and those are installed",

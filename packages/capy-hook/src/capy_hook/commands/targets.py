@@ -10,10 +10,10 @@ import click
 
 from capy_core.errors import UsageError
 
-from ..install import plan, precommit
+from ..install import hosts, plan, precommit
 
 GIT = "git"
-PLATFORMS = (*plan.HOSTS, GIT)
+PLATFORMS = (*hosts.HOSTS, GIT)
 
 
 def target_options(required: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -22,7 +22,7 @@ def target_options(required: bool) -> Callable[[Callable[..., Any]], Callable[..
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
         function = click.option(
             "--scope",
-            type=click.Choice(plan.SCOPES),
+            type=click.Choice(hosts.SCOPES),
             help="project: the team's file, committed (default). local: yours in this project, Claude Code only. "
             "user: yours in all projects.",
         )(function)
@@ -51,4 +51,4 @@ def hooks_of(platform: str, scope: str, project: Path) -> plan.Part:
 
 def scopes_of(platform: str) -> tuple[str, ...]:
     """The scopes that a platform knows."""
-    return ("project",) if platform == GIT else tuple(plan.HOSTS[platform].files)
+    return ("project",) if platform == GIT else tuple(hosts.HOSTS[platform].files)

@@ -1,7 +1,4 @@
-"""What each host needs, and in which file: hooks, the MCP server's registration, a block of instructions.
-
-Formats and the versions they were read from: docs/hosts.md.
-"""
+"""What a host needs, and in which file: hooks, the MCP server's registration, a block of instructions."""
 
 from __future__ import annotations
 
@@ -14,16 +11,15 @@ from typing import Any, NamedTuple, Protocol
 from capy_core.errors import UsageError
 
 from . import command as commands
+from .hosts import HOSTS, TEMPLATES
 from .jsonfile import Entries, Entry
 from .marked import Block
 from .tomlfile import Table
 from .wholefile import WholeFile
 
-SCOPES = ("project", "local", "user")
 SERVER = "capy"
 SERVER_COMMAND = "capy-mcp"
 _TIMEOUT_S = 10
-_CAPY = "capy_.*"
 _HTML = ("<!-- ", " -->")
 
 
@@ -50,130 +46,6 @@ class Part(NamedTuple):
     path: Path
     base: Path
     editor: Editor
-
-
-class Host(NamedTuple):
-    """What a host takes.
-
-    Attributes:
-        title: its name for people.
-        hooks: events that have work: the host's name, our name, and the matcher, "" for all.
-        files: scope -> path of the hooks, the MCP registration and the instructions; "" where there is none.
-        servers: the path of MCP registrations in their file.
-    """
-
-    title: str
-    hooks: tuple[tuple[str, str, str], ...]
-    files: dict[str, tuple[str, str, str]]
-    servers: tuple[str, ...] = ("mcpServers",)
-
-
-_SESSION = (("SessionStart", "sessionstart", ""), ("SessionEnd", "sessionend", ""))
-HOSTS = {
-    "claude": Host(
-        "Claude Code",
-        (
-            ("PreToolUse", "pretooluse", f"^(Bash|PowerShell|Read|Grep|WebFetch|Agent|Task|mcp__.*__{_CAPY})$"),
-            *_SESSION,
-        ),
-        {
-            "project": ("{project}/.claude/settings.json", "{project}/.mcp.json", "{project}/CLAUDE.md"),
-            "local": ("{project}/.claude/settings.local.json", "{claude_json}", "{project}/CLAUDE.local.md"),
-            "user": ("{claude}/settings.json", "{claude_json}", "{claude}/CLAUDE.md"),
-        },
-    ),
-    "codex": Host(
-        "Codex CLI",
-        (("PreToolUse", "pretooluse", f"^(Bash|mcp__.*__{_CAPY})$"), *_SESSION),
-        {
-            "project": ("{project}/.codex/hooks.json", "{project}/.codex/config.toml", "{project}/AGENTS.md"),
-            "user": ("{codex}/hooks.json", "{codex}/config.toml", "{codex}/AGENTS.md"),
-        },
-        ("mcp_servers",),
-    ),
-    "gemini": Host(
-        "Gemini CLI",
-        (
-            (
-                "BeforeTool",
-                "pretooluse",
-                "^(run_shell_command|read_file|read_many_files|grep_search|search_file_content|web_fetch"
-                f"|mcp_.*_{_CAPY})$",
-            ),
-            *_SESSION,
-        ),
-        {
-            "project": ("{project}/.gemini/settings.json",) * 2 + ("{project}/GEMINI.md",),
-            "user": ("{home}/.gemini/settings.json",) * 2 + ("{home}/.gemini/GEMINI.md",),
-        },
-    ),
-    "cursor": Host(
-        "Cursor",
-        (
-            # A shell command comes by the event that can ask; preToolUse would bring it a second time
-            ("beforeShellExecution", "pretooluse", ""),
-            ("preToolUse", "pretooluse", f"^(Read|Grep|WebFetch|Task|MCP:.*{_CAPY})$"),
-            ("sessionStart", "sessionstart", ""),
-            ("sessionEnd", "sessionend", ""),
-        ),
-        {
-            "project": (
-                "{project}/.cursor/hooks.json",
-                "{project}/.cursor/mcp.json",
-                "{project}/.cursor/rules/capy.mdc",
-            ),
-            "user": ("{home}/.cursor/hooks.json", "{home}/.cursor/mcp.json", ""),
-        },
-    ),
-    "vscode": Host(
-        "VS Code Copilot",
-        (("PreToolUse", "pretooluse", ""), ("SessionStart", "sessionstart", "")),
-        {
-            "project": (
-                "{project}/.github/hooks/capy.json",
-                "{project}/.vscode/mcp.json",
-                "{project}/.github/copilot-instructions.md",
-            ),
-            "user": ("{copilot}/hooks/capy.json", "", ""),
-        },
-        ("servers",),
-    ),
-    "opencode": Host(
-        "OpenCode",
-        (),
-        {
-            "project": ("{project}/.opencode/plugins/capy.js", "{project}/opencode.json", "{project}/AGENTS.md"),
-            "user": ("{opencode}/plugins/capy.js", "{opencode}/opencode.json", "{opencode}/AGENTS.md"),
-        },
-        ("mcp",),
-    ),
-    "kiro": Host(
-        "Kiro",
-        (
-            (
-                "PreToolUse",
-                "pretooluse",
-                f"^(execute_bash|execute_cmd|shell|fs_read|read|grep|web_fetch|use_subagent|@.*/{_CAPY})$",
-            ),
-            ("SessionStart", "sessionstart", ""),
-        ),
-        {
-            "project": (
-                "{project}/.kiro/hooks/capy.json",
-                "{project}/.kiro/settings/mcp.json",
-                "{project}/.kiro/steering/capy.md",
-            ),
-            "user": (
-                "{home}/.kiro/hooks/capy.json",
-                "{home}/.kiro/settings/mcp.json",
-                "{home}/.kiro/steering/capy.md",
-            ),
-        },
-    ),
-}
-_TEMPLATES: dict[str, dict[str, Any]] = {"cursor": {"version": 1}, "kiro": {"version": "v1"}}
-# Hosts that run Claude Code's hooks beside their own
-READ_CLAUDE = ("cursor", "vscode")
 
 
 def parts(host: str, scope: str, project: Path) -> dict[str, Part]:
@@ -227,7 +99,7 @@ def _hooks(host: str, scope: str, _project: Path) -> Editor:
         line = commands.command(ours, host, fallback)
         path, value = _handler(host, event, ours, matcher, line)
         entries.append(Entry(path, value))
-    return Entries(entries, ("hooks",), _is_our_hook, _TEMPLATES.get(host))
+    return Entries(entries, ("hooks",), _is_our_hook, TEMPLATES.get(host))
 
 
 def _handler(host: str, event: str, ours: str, matcher: str, line: str) -> tuple[tuple[str, ...], dict[str, Any]]:

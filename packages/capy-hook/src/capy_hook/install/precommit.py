@@ -47,7 +47,7 @@ def part(project: Path) -> Part:
     hooks = Path(os.path.normpath(project / _git(project, "rev-parse", "--git-path", "hooks")))
     paths = " ".join(shlex.quote(f":(top,literal){path}") for path in _databases(project, top))
     block = _Guard(_GUARD.format(paths=paths), ("# ", ""), head="#!/bin/sh\n", after_first_line=True, mode=0o755)
-    return Part("guard", hooks / "pre-commit", hooks, block)
+    return Part("guard", hooks / "pre-commit", hooks.parent, block)
 
 
 def _databases(project: Path, top: Path) -> list[str]:
