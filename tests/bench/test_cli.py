@@ -131,6 +131,7 @@ def test_what_cannot_be_done_is_said_with_a_status(
     assert words in json.loads(done.stderr)["message"]
 
 
-def test_a_report_that_cannot_be_written_is_an_error(tool: Tool, small: Path, tmp_path: Path) -> None:
+def test_a_report_that_cannot_be_written_is_an_error_and_still_printed(tool: Tool, small: Path, tmp_path: Path) -> None:
     done = tool("capy-bench", "quality", "--fixtures", small, "--out", tmp_path / "missing" / "now.json")
     assert (done.returncode, json.loads(done.stderr)["code"]) == (6, "unwritable")
+    assert report(done.stdout)["kind"] == "quality"

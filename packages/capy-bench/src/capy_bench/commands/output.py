@@ -71,11 +71,13 @@ def doubt(app: App, doubts: Sequence[str], *, strict: bool) -> None:
 
 def deliver(app: App, report: Record, out: Path | None) -> None:
     """Write the report to a file, if one is named, and to stdout: a table for people, one line of JSON in a pipe."""
-    if out is not None:
-        from ..record import write
+    try:
+        if out is not None:
+            from ..record import write
 
-        write(out, report)
-    app.emit(report, describe)
+            write(out, report)
+    finally:  # what took a minute to measure is not lost with a file that cannot be written
+        app.emit(report, describe)
 
 
 def describe(report: Record) -> str:
