@@ -85,6 +85,27 @@ def test_no_language_is_a_softer_door(ask: Callable[..., Verdict], rules: Callab
 
 
 @pytest.mark.parametrize(
+    "commands",
+    [
+        [{"label": "a", "command": "ls"}, {"label": "b", "command": "sudo ls"}],
+        ["ls", "sudo ls"],
+        '[{"command": "sudo ls"}]',
+        ['{"command": "sudo ls"}'],
+        '["sudo ls"]',
+        {"command": "sudo ls"},
+        '{"command": "sudo ls"}',
+        "sudo ls",
+        "{ sudo ls; }",
+    ],
+)
+def test_every_form_of_a_batch_that_the_server_takes_is_judged(
+    ask: Callable[..., Verdict], rules: Callable[..., Path], commands: object
+) -> None:
+    rules(deny=["Bash(sudo:*)"])
+    assert ask("mcp__capy__capy_batch_execute", commands=commands, queries=["x"]).kind == "deny"
+
+
+@pytest.mark.parametrize(
     "tool", ["mcp__capy__capy_index", "mcp__capy__capy_execute_file", "mcp__plugin_x_capy__capy_index"]
 )
 def test_files_that_may_not_be_read_are_not_handed_to_our_tools(

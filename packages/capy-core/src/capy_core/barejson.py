@@ -29,7 +29,7 @@ class _Settings:
         return
 
 
-def decode(data: bytes) -> Any:
+def decode(data: bytes | bytearray) -> Any:
     """The value of one JSON document, as `json.loads` gives it, but never with half a surrogate pair in it.
 
     A byte order mark, and white space or NULs around the document, are skipped. Bytes that are not UTF-8 and lone

@@ -110,8 +110,7 @@ def _codes(event: Event) -> Iterator[tuple[str, str]]:
     if event.tool == "Bash":
         pairs = [(given.get("command"), "shell")]
     elif event.tool == "capy_batch_execute":
-        commands = given.get("commands")
-        entries = commands if isinstance(commands, list) else []
+        entries = [_unpacked(entry) for entry in _listed(given.get("commands"))]
         pairs = [(entry.get("command") if isinstance(entry, dict) else entry, "shell") for entry in entries]
     else:
         language = given.get("language")
@@ -119,6 +118,25 @@ def _codes(event: Event) -> Iterator[tuple[str, str]]:
     for code, language in pairs:
         if isinstance(code, str) and code:
             yield code, language
+
+
+def _listed(value: object) -> list[object]:
+    """A list as capy's server takes it: as such, as JSON in a text, or one thing in place of a list."""
+    value = _unpacked(value)
+    return value if isinstance(value, list) else [value]
+
+
+def _unpacked(value: object) -> object:
+    """What a text holds where a list or an object is wanted; else the value as it is."""
+    if not isinstance(value, str) or not value.lstrip().startswith(("[", "{")):
+        return value
+    from capy_core.barejson import decode
+
+    try:
+        inner: object = decode(value.encode("utf-8", "surrogatepass"))
+    except (ValueError, RecursionError):
+        return value
+    return inner if isinstance(inner, list | dict) else value
 
 
 def _rules(event: Event) -> Rules:

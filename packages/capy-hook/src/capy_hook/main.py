@@ -135,17 +135,17 @@ def _nothing(adapter: ModuleType | None, event: Event | None, name: str, platfor
 
 def _read() -> bytes:
     """Stdin up to its end, or up to the end of one JSON object: some hosts leave the pipe open."""
-    data = b""
+    data = bytearray()
     while chunk := os.read(0, _CHUNK):
         data += chunk
         if len(data) > MAX_BYTES:
             raise ValueError(f"the payload is larger than {MAX_BYTES} bytes")
-        if len(chunk) < _CHUNK and chunk.rstrip(b" \t\r\n\0").endswith(b"}") and _is_whole(data):
+        if chunk.rstrip(b" \t\r\n\0").endswith(b"}") and _is_whole(data):
             break
-    return data
+    return bytes(data)
 
 
-def _is_whole(data: bytes) -> bool:
+def _is_whole(data: bytearray) -> bool:
     from capy_core.barejson import decode
 
     try:
