@@ -156,6 +156,15 @@ def test_a_report_of_a_bench(tool: Tool, records: Records, project: Path) -> Non
     (report,) = records(tool("capy-bench", "retrieval", "--corpus", project, "--out", project / "now.json").stdout)
     assert (report["schema"], report["kind"]) == ("capy.bench.report/1", "retrieval")
     assert json.loads((project / "now.json").read_text()) == report
+    compared, paged = (
+        records(tool("capy-bench", *arguments).stdout)
+        for arguments in (
+            ("compare", project / "now.json", project / "now.json"),
+            ("report", project / "now.json", "--html", project / "now.html"),
+        )
+    )
+    assert (compared[0]["schema"], compared[0]["clean"]) == ("capy.bench.comparison/1", True)
+    assert (paged[0]["schema"], paged[0]["reports"]) == ("capy.bench.page/1", 1)
 
 
 def test_errors_in_a_pipe_are_one_record_on_stderr(tool: Tool, records: Records, project: Path) -> None:
