@@ -399,7 +399,7 @@ def test_bash_runs_no_command_that_was_not_listed(tmp_path: Path) -> None:
     log = tmp_path / "looked-for"
     note = 'command_not_found_handle() { printf "%s\\0" "$1" >>"$LOG"; }\n'
     ran = 0
-    for turn in range(500):
+    for turn in range(1200):
         code = "".join(rng.choice(TOKENS) + rng.choice(("", " ")) for _ in range(rng.choice((2, 3, 4, 6, 9))))
         script = read(code)
         if script.unreadable:

@@ -15,13 +15,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from tree_sitter import Parser, Tree
+    from tree_sitter import Language, Parser, Tree
 
 SECONDS = 1.0
 """Longest time for one parse. Ordinary code takes milliseconds; hostile code can take the square of its length."""
 
 _WHOLE = 4096
-_parsers: dict[str, Parser] = {}
+_languages: dict[str, Language] = {}
 
 
 def parse(package: str, source: bytes, *, function: str = "language") -> Tree | None:
@@ -46,22 +46,13 @@ def parse(package: str, source: bytes, *, function: str = "language") -> Tree | 
 
 
 def _parser(package: str, function: str) -> Parser:
+    """A parser of its own for each text: one that was used for hostile text has been seen to crash on the next."""
     key = f"{package}.{function}"
-    if key not in _parsers:
-        core = _compiled("tree_sitter")
-        language = getattr(_compiled(package), function)()
-        _parsers[key] = core.Parser(core.Language(_capsule(language) if isinstance(language, int) else language))
-    return _parsers[key]
-
-
-def _capsule(address: int) -> object:
-    """A bare address in the form that tree-sitter documents; some packages (perl) still give the address itself."""
-    import ctypes
-
-    new = ctypes.pythonapi.PyCapsule_New
-    new.restype = ctypes.py_object
-    new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-    return new(address, b"tree_sitter.Language", None)
+    core = _compiled("tree_sitter")
+    if key not in _languages:
+        _languages[key] = core.Language(getattr(_compiled(package), function)())
+    parser: Parser = core.Parser(_languages[key])
+    return parser
 
 
 def _compiled(package: str) -> ModuleType:

@@ -267,8 +267,9 @@ class Walk:
         text = "".join(piece for piece, _unknown in pieces)
         if "<<-" in parts:
             text = "\n".join(line.lstrip("\t") for line in text.split("\n"))
-        known = literal or not (any(unknown for _piece, unknown in pieces) or "`" in text)
-        return Word(text, known=known)
+        source = self.source[begin:stop].replace(b"\\\\", b"").replace(b"\\`", b"").replace(b"\\$", b"")
+        live = any(unknown for _piece, unknown in pieces) or b"`" in source or b"$" in source
+        return Word(text, known=literal or not live)
 
     def heredoc(self, node: Node) -> Pending:
         """Substitutions in a heredoc. The grammar knows none in backticks there, so those are cut out by hand."""
@@ -284,12 +285,22 @@ class Walk:
         return [(child, None) for child in node.children if child.child_count]
 
     def hidden(self, text: bytes) -> None:
-        """Note code in backticks in what the grammar takes for plain text: heredocs and `${x:-...}` in quotes."""
-        if b"`" not in text:
+        """Note code in what the grammar takes for plain text: some heredocs, and `${x:-...}` in quotes."""
+        if b"`" not in text and b"$(" not in text:
             return
-        plain = text.decode("utf-8", "replace").replace("\\\\", "\0").replace("\\`", "\1")
-        for code in plain.split("`")[1::2]:
-            self.found.append((code.replace("\1", "`").replace("\0", "\\"), None))
+        plain = text.decode("utf-8", "replace").replace("\\\\", "\0").replace("\\`", "\1").replace("\\$", "\2")
+        outside, *inside = plain.split("`")
+        for place, code in enumerate(inside):
+            if place % 2:
+                outside += " " + code
+            else:
+                self.found.append((code.replace("\1", "`").replace("\2", "$").replace("\0", "\\"), None))
+        if "$(" in outside:  # parsed in a heredoc whose first line begins with text, all is found
+            end = "E"
+            while end in outside:
+                end += "E"
+            text_again = outside.replace("\1", "").replace("\2", "").replace("\0", "")
+            self.found.append((f": <<{end}\nx{text_again}\n{end}\n", None))
 
     def substitution(self, node: Node) -> Pending:
         """`$(...)`, `<(...)`, or backticks, in which a backslash hides backticks of a level further in."""
