@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from capy_bench.metrics import first_rank, interval, is_tied, mean, ranking
+from capy_bench.metrics import first_rank, found, interval, is_tied, mean, ranking
 
 
 def distinct(*relevant: bool) -> list[tuple[float, bool]]:
@@ -55,6 +55,13 @@ def test_equal_scores_give_the_same_figures_wherever_the_gold_stands(gold: int) 
     assert is_tied(hits)
 
 
+def test_a_tie_that_reaches_below_the_tenth_rank_shares_its_places_too() -> None:
+    hits = [(0.5, rank == 19) for rank in range(20)]
+    scores = ranking(hits, 1)
+    assert (scores["recall_at_1"], scores["recall_at_10"]) == (pytest.approx(1 / 20), pytest.approx(10 / 20))
+    assert found(hits) == pytest.approx(10 / 20)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from([3.0, 2.0, 1.0]), st.booleans()), max_size=6))
 def test_ties_are_the_mean_over_all_orders_of_equals(hits: list[tuple[float, bool]]) -> None:
@@ -64,6 +71,7 @@ def test_ties_are_the_mean_over_all_orders_of_equals(hits: list[tuple[float, boo
     apart = [ranking(distinct(*(relevant for _, relevant in order)), total) for order in orders]
     for name, value in ranking(hits, total).items():
         assert value == pytest.approx(fmean(scores[name] for scores in apart))
+    assert found(hits) == pytest.approx(total)
 
 
 def test_the_first_rank_is_the_one_that_the_program_gave() -> None:

@@ -32,12 +32,17 @@ def ranking(hits: Hits, total: int) -> dict[str, float]:
     """
     first, gains = (places[:DEPTH] for places in _places(hits))
     dcg = sum(gain / log2(rank + 1) for rank, gain in enumerate(gains, 1))
-    found = sum(relevant for _, relevant in hits)
-    ideal = sum(1 / log2(rank + 1) for rank in range(1, min(max(total, found), DEPTH) + 1))
+    known = max(total, sum(relevant for _, relevant in hits))
+    ideal = sum(1 / log2(rank + 1) for rank in range(1, min(known, DEPTH) + 1))
     scores = {f"recall_at_{cut}": min(1.0, sum(first[:cut])) for cut in CUTS}
     scores["mrr"] = sum(share / rank for rank, share in enumerate(first, 1))
     scores["ndcg_at_10"] = dcg / ideal if ideal else 0.0
     return scores
+
+
+def found(hits: Hits) -> float:
+    """How many relevant hits stand in the first DEPTH."""
+    return sum(_places(hits)[1][:DEPTH])
 
 
 def first_rank(hits: Hits) -> int:
@@ -71,8 +76,8 @@ def _places(hits: Hits) -> tuple[list[float], list[float]]:
 
 def mean(values: Iterable[float]) -> float:
     """The mean; 0.0 of nothing."""
-    known = list(values)
-    return sum(known) / len(known) if known else 0.0
+    items = list(values)
+    return sum(items) / len(items) if items else 0.0
 
 
 def interval(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from . import tally
 from .corpus import Document, Query, RetrievalSet
-from .metrics import DEPTH, Hits, is_tied, ranking
+from .metrics import DEPTH, Hits, found, is_tied, ranking
 from .record import Failure, Outcome
 from .scratch import no_tick, scratch_store, shuffled
 from .tally import Kind, Scored
@@ -83,12 +83,12 @@ def _scored(corpus: RetrievalSet, query: Query, hits: Sequence[Hit], bodies: Seq
         if corpus.mode == "needles":
             judged: Hits = [(hit.score, _holds(query, hit.content)) for hit in hits]
             total = sum(_holds(query, body) for body in bodies)
-            found = sum(any(needle in hit.content for hit in hits[:DEPTH]) for needle in query.needles)
-            share = found / len(query.needles)
+            held = [any(needle in hit.content for hit in hits[:DEPTH]) for needle in query.needles]
+            share = sum(held) / len(held)
         else:
             judged = _by_document(query, hits)
             total = len(query.relevant)
-            share = sum(relevant for _, relevant in judged[:DEPTH]) / total
+            share = found(judged) / total
         scores = {
             **ranking(judged, total), "found_at_10": share, "ties": float(is_tied(judged)),
         }  # fmt: skip
