@@ -38,7 +38,7 @@ _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7ff]+")
 
 _ADDRESS = re.compile(r"[\w.+-]+@((?:[A-Za-z][\w-]*\.)+[A-Za-z]{2,})")
-_OWN_DOMAINS = ("example.org", "example.com", "example.net", ".test", ".example", ".invalid")
+_OWN_DOMAINS = ("example.org", "example.com", ".test")
 _REGISTRY = re.compile(
     r"\b(?:pypi|pythonhosted|npmjs|yarnpkg|crates|rubygems|packagist|maven|goproxy|nuget)\.(?:org|com|io|dev|net)\b"
 )
