@@ -46,7 +46,7 @@ def parse(package: str, source: bytes, *, function: str = "language") -> Tree | 
 
 
 def _parser(package: str, function: str) -> Parser:
-    """A parser of its own for each text: one that was used for hostile text has been seen to crash on the next."""
+    """A parser of its own for each text, so that nothing of one text is left for the next."""
     key = f"{package}.{function}"
     core = _compiled("tree_sitter")
     if key not in _languages:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _ATTEMPTS = 4
+_ASCII = bytes(range(128)) + b"." * 128
+"""The grammar's scanner looks characters up in a table for bytes, and crashes on some beyond ASCII. To a shell they are
+plain parts of words, as is a dot; positions stay the same."""
 _TEXT = frozenset(["string", "heredoc_body", "expansion", "regex", "extglob_pattern"])
 _KEPT, _JOINED = 0, 1  # a range that stays as it is; one in which only line continuations go
 
@@ -31,7 +34,7 @@ def parse_plainly(source: bytes) -> tuple[Node, bytes]:
         TooHard: it takes too long, or never comes to rest.
     """
     for _attempt in range(_ATTEMPTS):
-        tree = parse("tree_sitter_bash", source)
+        tree = parse("tree_sitter_bash", source.translate(_ASCII))
         if tree is None:
             raise TooHard("it takes too long to parse")
         plain = _rewrite(tree.root_node, source) if b"\\" in source or b"``" in source else source

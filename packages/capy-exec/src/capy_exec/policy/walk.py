@@ -126,8 +126,8 @@ class Walk:
                 below = self.substitution(node)
             elif node.type == "heredoc_body":
                 below = self.heredoc(node)
-            elif node.type == "{" and self.source[node.end_byte : node.end_byte + 1].strip():
-                self.misread = self.misread or node  # `{a,b}` taken for a group
+            elif self.is_astray(node):
+                self.misread = self.misread or node
                 continue
             elif node.child_count:
                 below = [(child, stage) for child in node.children]
@@ -141,6 +141,12 @@ class Walk:
                 command.pipes_into = stage.after.commands[0]
         _surround(self.spans)
         return self.found
+
+    def is_astray(self, node: Node) -> bool:
+        """True for a heredoc's end beyond ASCII (see `plain`: to the grammar, all of it is dots) and for `{a,b} c`."""
+        if node.type == "heredoc_start":
+            return not self.source[node.start_byte : node.end_byte].isascii()
+        return node.type == "{" and bool(self.source[node.end_byte : node.end_byte + 1].strip())
 
     def add(self, command: Command, stage: Stage | None, node: Node) -> None:
         self.found.append((command, stage))
