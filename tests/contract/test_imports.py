@@ -56,6 +56,12 @@ def test_searching_loads_neither_network_nor_screen(tmp_path: Path, project: Pat
     assert modules & (NETWORK | SCREEN | OTHER) == set()
 
 
+def test_evidence_loads_no_database(tmp_path: Path, project: Path) -> None:
+    modules = loaded(tmp_path, "capy-store", "evidence", "which job failed", stdin=b"job 1 ok\njob 2 failed\n" * 900)
+    assert "capy_store.evidence" in modules
+    assert modules & (NETWORK | SCREEN | DATABASE | OTHER) == set()
+
+
 def test_running_code_loads_no_database_network_or_screen(tmp_path: Path, project: Path) -> None:
     modules = loaded(tmp_path, "capy-exec", "shell", "-c", "echo hello")
     assert "capy_exec" in modules

@@ -129,6 +129,14 @@ def test_a_store_from_its_key_to_its_last_source(tool: Tool, records: Records, p
     assert all(record["ok"] for record in checks)
 
 
+def test_evidence_of_a_text_and_of_a_run(tool: Tool, records: Records, project: Path) -> None:
+    run = tool("capy-exec", "shell", "-c", "seq 3000; echo 'Error: boom' >&2; exit 2")
+    for stdin, more in ((LOG.encode(), set()), (run.stdout, {"label", "exit_code", "stderr"})):
+        (record,) = records(tool("capy-store", "evidence", "which job finished", stdin=stdin).stdout)
+        assert record["schema"] == "capy.evidence/1"
+        assert more <= record.keys()
+
+
 def test_keys_made_saved_and_changed(tool: Tool, records: Records, project: Path, key: str) -> None:
     (made,) = records(tool("capy-store", "keygen", "--format", "json").stdout)
     tool("capy-store", "index", "--label", "x", stdin=b"some text\n")

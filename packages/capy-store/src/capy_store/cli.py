@@ -14,6 +14,7 @@ from . import __version__
 _COMMANDS = {
     "index": "capy_store.commands.index:index",
     "search": "capy_store.commands.search:search",
+    "evidence": "capy_store.commands.evidence:evidence",
     "fetch": "capy_store.commands.fetch:fetch",
     "sources": "capy_store.commands.sources:sources",
     "show": "capy_store.commands.sources:show",

@@ -35,6 +35,19 @@ def document_from(record: Record, line: int = 0) -> Document:
     return make(_Fields(record, line))
 
 
+def streams(record: Record, line: int = 0) -> tuple[str, str]:
+    """The text of a record and its stderr: of a capy.document/1 its content and "".
+
+    Raises:
+        BadInput: as `document_from`.
+    """
+    fields = _Fields(record, line)
+    if record.get("schema") == EXEC_RESULT:
+        return _stream(fields, "stdout"), _stream(fields, "stderr")
+    document = document_from(record, line)
+    return document.content or "".join([chunk.body for chunk in document.chunks or ()]), ""
+
+
 class _Fields:
     """Typed access to a record."""
 

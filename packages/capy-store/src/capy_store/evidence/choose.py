@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, takewhile, zip_longest
 
@@ -34,19 +34,21 @@ def gap(line: int) -> str:
 
 
 def choose(page: Page, asked: Sequence[Asked], budget: int, *, failed: bool) -> dict[int, str]:
-    """The units to show -> why: head, match, failure, summary or tail."""
-    choice = _Choice(page, budget, len(gap(page.lines[-1])) + 1)
-    if len(page.text) <= budget and all(choice.add(unit, "match") for unit in range(len(page.units))):
-        return choice.why
-    choice = _Choice(page, int(budget * ENDS), choice.gap)
-    choice.add_ends()
-    choice.left += budget - int(budget * ENDS)
+    """The units to show -> why: match, failure, summary, head, tail, or context."""
     special = notable(page)
-    pools = [by_worth(page, one, special, failed=failed) for one in asked]
-    for unit in chain.from_iterable(zip_longest(*pools)):  # the questions take turns
-        if unit is not None and choice.add(unit, special[unit][1] if unit in special else "match"):
-            for other in _needed(page, unit):
-                choice.add(other, "match")
+    choice = _Choice(page, budget, len(gap(page.lines[-1])) + 1)
+    if len(page.text) > budget or not choice.add_all(range(len(page.units)), "context"):
+        choice = _Choice(page, int(budget * ENDS), choice.gap)
+        choice.add_ends()
+        choice.left += budget - int(budget * ENDS)
+        pools = [by_worth(page, one, special, failed=failed) for one in asked]
+        for unit in chain.from_iterable(zip_longest(*pools)):  # the questions take turns
+            if unit is not None and choice.add(unit, "context"):
+                for other in _needed(page, unit):
+                    choice.add(other, "context")
+    matched = set().union(*(term.met for one in asked for term in one.terms))
+    for unit, place in choice.why.items():
+        choice.why[unit] = special[unit][1] if unit in special else "match" if unit in matched else place
     return choice.why
 
 
@@ -65,7 +67,10 @@ class _Choice:
             return True
         text = self.page.units[unit]
         size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
-        size += 1 if unit - 1 in self.why or unit + 1 in self.why else 1 + self.gap
+        joined = (unit - 1 in self.why and self.page.follows(unit)) or (
+            unit + 1 in self.why and self.page.follows(unit + 1)
+        )
+        size += 1 if joined else 1 + self.gap
         if size > self.left:
             return False
         self.left -= size
@@ -76,8 +81,12 @@ class _Choice:
         """Pick the last and the first units, as long as there is room."""
         total = len(self.page.units)
         tail = range(total - 1, max(total - 1 - TAIL, -1), -1)
-        all(self.add(unit, "tail") for unit in tail)
-        all(self.add(unit, "head") for unit in range(min(HEAD, total)))
+        self.add_all(tail, "tail")
+        self.add_all(range(min(HEAD, total)), "head")
+
+    def add_all(self, units: Iterable[int], why: str) -> bool:
+        """Pick units until there is no room; False when there was none for all."""
+        return all(self.add(unit, why) for unit in units)
 
 
 def _needed(page: Page, unit: int) -> Iterator[int]:

@@ -11,6 +11,8 @@ from .notable import MARKS
 from .page import Page, read
 from .sift import LONGEST, sift
 
+_REASONS = ("failure", "match", "summary", "head", "tail", "context")
+
 
 @dataclass(frozen=True)
 class Span:
@@ -19,7 +21,7 @@ class Span:
     Args:
         first, last: their numbers in the text, from 1, inclusive. Of a long line a piece may be all that is shown.
         text: the lines, joined by newlines.
-        why: head, match, failure, summary or tail: why the first of them was chosen.
+        why: the best reason for one of them: failure, match, summary, head, tail, context (it stands beside one).
     """
 
     first: int
@@ -84,9 +86,14 @@ def find(text: str, question: str | Sequence[str], *, budget: int | None = None,
 
 def render(evidence: Evidence) -> str:
     """The spans as text; `[l. 4031]` stands before lines that do not follow the last, with the first one's number."""
+    return render_spans(evidence.spans)
+
+
+def render_spans(spans: Sequence[Span]) -> str:
+    """The same for spans alone."""
     parts: list[str] = []
     last = 0
-    for span in evidence.spans:
+    for span in spans:
         if span.first > last + 1:
             parts.append(gap(span.first))
         parts.append(span.text)
@@ -100,12 +107,18 @@ def _read_long(text: str, questions: Sequence[str]) -> Page:
 
 
 def _spans(page: Page, chosen: dict[int, str]) -> list[Span]:
-    spans: list[Span] = []
-    run: list[int] = []
-    for unit in [*sorted(chosen), -1]:
-        if run and unit != run[-1] + 1:
-            text = "\n".join([page.units[one] for one in run])
-            spans.append(Span(page.lines[run[0]], page.lines[run[-1]], text, chosen[run[0]]))
-            run = []
-        run.append(unit)
-    return spans
+    runs: list[list[int]] = []
+    for unit in sorted(chosen):
+        if runs and runs[-1][-1] == unit - 1 and page.follows(unit):
+            runs[-1].append(unit)
+        else:
+            runs.append([unit])
+    return [
+        Span(
+            page.lines[run[0]],
+            page.lines[run[-1]],
+            "\n".join([page.units[unit] for unit in run]),
+            min((chosen[unit] for unit in run), key=_REASONS.index),
+        )
+        for run in runs
+    ]

@@ -39,6 +39,10 @@ class Page:
         """The unit that holds a place of the text."""
         return bisect_right(self.starts, place) - 1
 
+    def follows(self, unit: int) -> bool:
+        """True when a unit is what follows the one before it in the whole text."""
+        return unit > 0 and self.lines[unit] - self.lines[unit - 1] <= 1
+
 
 def read(text: str, numbers: Sequence[int] = ()) -> Page:
     """Clean a text and cut it into units.
