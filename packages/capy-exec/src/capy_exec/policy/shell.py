@@ -95,7 +95,7 @@ class _Reader:
             self.note(str(reason))
             return
         walk = Walk(source)
-        found = walk.over(root)
+        found = walk.over(root, MOST_COMMANDS)
         if known and (root.has_error or walk.misread):
             line = walk.misread.start_point[0] + 1 if walk.misread else _first_error(root)
             self.note(f"code inside {via[-1]}: not valid shell" if depth else f"line {line}: not valid shell")

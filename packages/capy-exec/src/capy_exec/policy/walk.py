@@ -111,10 +111,10 @@ class Walk:
         self.found: list[Found] = []
         self.spans: list[tuple[int, int, Command | None]] = []  # from, to, the command; None: a substitution
 
-    def over(self, root: Node) -> list[Found]:
-        """What stands below `root` in source order, and its part of a pipeline. Depth is the writer's: no recursion."""
+    def over(self, root: Node, most: int) -> list[Found]:
+        """What stands below `root` in source order, with its part of a pipeline; ends after more than `most`."""
         pending: Pending = [(root, None)]
-        while pending:
+        while pending and len(self.found) <= most:  # no recursion: depth is the writer's
             node, stage = pending.pop()
             if node.type in _COMMANDS:
                 below = self.simple(node, [], stage)
@@ -159,7 +159,7 @@ class Walk:
 
         The grammar runs over the end of a line in `echo ==` and the like, so what follows one is a command of its own.
         """
-        starts = [0, *(place for place, child in enumerate(node.children) if place and self.is_new_line(child))]
+        starts = [0, *self.new_lines(node.children)]
         ends = [*starts[1:], len(node.children)]
         for start, end in zip(starts, ends, strict=True):
             self.part(node, node.children[start:end] + (redirects if end == ends[-1] else []), stage)
@@ -168,10 +168,14 @@ class Walk:
             below.extend(_below_redirect(redirect, stage))
         return below
 
-    def is_new_line(self, node: Node) -> bool:
-        """True when a newline stands between a node and the one before it."""
-        before = node.prev_sibling
-        return before is not None and b"\n" in self.source[before.end_byte : node.start_byte]
+    def new_lines(self, nodes: list[Node]) -> list[int]:
+        """Places in `nodes` before which there is a newline."""
+        gaps = zip(nodes, nodes[1:], strict=False)
+        return [
+            place
+            for place, (before, node) in enumerate(gaps, 1)
+            if b"\n" in self.source[before.end_byte : node.start_byte]
+        ]
 
     def part(self, node: Node, children: list[Node], stage: Stage | None) -> None:
         """List the command that `children`, of `node` and around it, make."""
