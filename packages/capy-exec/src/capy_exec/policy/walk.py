@@ -170,7 +170,7 @@ class Walk:
 
     def new_lines(self, nodes: list[Node]) -> list[int]:
         """Places in `nodes` before which there is a newline."""
-        gaps = zip(nodes, nodes[1:], strict=False)
+        gaps = ((nodes[place - 1], nodes[place]) for place in range(1, len(nodes)))
         return [
             place
             for place, (before, node) in enumerate(gaps, 1)
