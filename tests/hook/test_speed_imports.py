@@ -78,7 +78,12 @@ def test_shell_is_parsed_where_a_rule_makes_it_necessary(tmp_path: Path, project
     assert modules & {"click", "orjson", "dataclasses", "importlib.metadata", "tomllib"} == set()
 
 
-def test_settings_without_our_section_load_no_toml(tmp_path: Path, project: Path) -> None:
-    (project / ".capy.toml").write_text("[store]\nauto_prune = false\n")
+@pytest.mark.parametrize(
+    "text", ["[store]\nauto_prune = false\n", '[hook]\nguidance = true\nallow = ["curl http://a*"]\n']
+)
+def test_settings_without_our_section_or_with_a_plain_one_load_no_toml(
+    tmp_path: Path, project: Path, text: str
+) -> None:
+    (project / ".capy.toml").write_text(text)
     modules = loaded(tmp_path, "pretooluse", tool_name="Read", tool_input={"file_path": "x"})
     assert modules & HEAVY == set()

@@ -114,10 +114,14 @@ def _table(file: str) -> dict[str, object]:
         os.close(handle)
     if b"hook" not in data:
         return {}
-    from capy_core.toml import parse
+    from . import plain
 
     try:
-        table = parse(data).get("hook", {})
+        table: object = plain.table(data.decode("utf-8-sig"), "hook")
+        if table is None:
+            from capy_core.toml import parse
+
+            table = parse(data).get("hook", {})
     except ValueError as ex:
         return _left_out(f"{file} is left out: {ex}")
     if not isinstance(table, dict):
