@@ -6,6 +6,7 @@ ends of lines. How the lines are found and what each step gains: docs/adr/0013-e
 
 from __future__ import annotations
 
+from .choose import budget_for
 from .evidence import Evidence, Span, find, render, render_spans
 
-__all__ = ["Evidence", "Span", "find", "render", "render_spans"]
+__all__ = ["Evidence", "Span", "budget_for", "find", "render", "render_spans"]
