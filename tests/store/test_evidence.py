@@ -77,6 +77,34 @@ def test_a_member_of_a_record_brings_the_name_of_the_record() -> None:
     assert any('"name": "pkg-123"' in line for line in lines_of(found))
 
 
+def table(mark: str, quote: str = "") -> str:
+    rows = [f"{quote}ship {i}{quote}{mark}{(i * 7919) % 5003}{mark}{i % 3}.5K" for i in range(4000)]
+    return "\n".join([mark.join(("name", "cargoTons", "price")), *rows]) + "\n"
+
+
+def test_of_a_table_the_rows_with_most_and_least_of_a_named_column_come() -> None:
+    for text in (table(","), table("\t"), table(";"), table(",", '"')):
+        rows = text.split("\n")[1:-1]
+        mark = "\t" if "\t" in text else ";" if ";" in text else ","
+        rows.sort(key=lambda row: int(row.split(mark)[1]))
+        assert rows[-1] in lines_of(find(text, "which ship has the highest cargo"))
+        assert rows[0] in lines_of(find(text, "which ship has the smallest cargo"))
+
+
+def test_of_columns_in_blanks_too_with_units() -> None:
+    rows = [f"pod-{i}   {i % 40 + 2}m   {i * 37 % 900 + 1}Mi" for i in range(2000)]
+    rows[1234] = "pod-1234   7m   3Gi"
+    text = "\n".join(["NAME   CPU(cores)   MEMORY(bytes)", *rows]) + "\n"
+    assert rows[1234] in lines_of(find(text, "which pod uses the most memory"))
+
+
+def test_what_has_to_be_computed_is_told_with_the_columns() -> None:
+    (told,) = find(table(","), "what is the average price").notes
+    assert "name, cargoTons, price" in told
+    assert find(table(","), "where is ship 12").notes == ()
+    assert find(NOISE, "what is the average time of a job").notes == ()
+
+
 def test_first_and_last_are_words_of_place() -> None:
     text = "\n".join(f"login refused for user {i}" for i in range(4000))
     first = [line for line in lines_of(find(text, "the first login that was refused"))[5:-5] if line]

@@ -113,7 +113,8 @@ def _body(evidence: Evidence, errors: Evidence | None, budget: int | None = None
     if evidence.bytes:
         parts.insert(0, _lines(evidence, budget and budget - sum(map(_bytes, parts))))
     read = ", ".join(f"{used} for {word}" for word, used in evidence.corrected.items())
-    return "\n".join([*parts, f"[read {read}]"] if read else parts)
+    parts += [f"[read {read}]"] if read else []
+    return "\n".join([*parts, *(f"[{note}]" for note in evidence.notes)])
 
 
 def _lines(evidence: Evidence, budget: int | None) -> str:

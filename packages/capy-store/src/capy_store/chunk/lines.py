@@ -20,7 +20,7 @@ class Output(Cutter):
     """The chunker. The step in force carries over from block to block."""
 
     def __init__(self, title: str, sample: str, *, line: int = 1) -> None:
-        header = _header(sample)
+        header = header_row(sample)
         self._base = f"{title} | {header}" if header else title
         super().__init__(self._base, SIZE, LINES, line=line)
 
@@ -35,7 +35,7 @@ class Output(Cutter):
         yield from super().feed(block[start:])
 
 
-def _header(sample: str) -> str:
+def header_row(sample: str) -> str:
     """The header row of a CSV, TSV or column table; "" when the text is none."""
     rows = [row for row in sample[:8000].split("\n")[:12] if row.strip()]
     if len(rows) < 3 or len(rows[0]) > _HEADER:

@@ -150,6 +150,7 @@ def _fields(found: Evidence) -> Record:
         "spans": [asdict(span) for span in found.spans],
         "corrected": found.corrected,
         "unanswered": bool(found.unanswered),
+        "notes": list(found.notes),
     }
 
 
@@ -166,5 +167,6 @@ def _shown(record: Record) -> str:
         parts += ["stderr:", render_spans([Span(**span) for span in record["stderr"]])]
     facts = f"of {plural(record['lines'], 'line')}, {size(record['bytes'])}"
     corrected = "".join(f"; read {used} for {word}" for word, used in record["corrected"].items())
+    parts += record["notes"]
     parts.append(f"({facts}{corrected}{'; no line has a word of the question' if record['unanswered'] else ''})")
     return "\n".join(part for part in parts if part)

@@ -10,6 +10,7 @@ from .choose import budget_for, choose, gap
 from .notable import MARKS
 from .page import Page, read
 from .sift import LONGEST, sift
+from .tables import note
 
 _REASONS = ("failure", "match", "summary", "head", "tail", "context")
 
@@ -80,6 +81,7 @@ def find(text: str, question: str | Sequence[str], *, budget: int | None = None,
         lines=page.lines[-1],  # the end is always read
         bytes=size,
         corrected=corrected,
+        notes=tuple(dict.fromkeys(text for one in asked if (text := note(page, one.query)))),
         unanswered=tuple(text for text, one in zip(questions, asked, strict=True) if not one.terms),
     )
 

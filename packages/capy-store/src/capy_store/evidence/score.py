@@ -1,4 +1,4 @@
-"""How well each line answers: by its own words, and at a discount by those around it and above it."""
+"""How well each line answers: by its own words, and at a discount by those of the lines beside it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from .page import Page
 
 AROUND = 240  # characters that a line is read with, itself included
 NEAR = 0.4  # what a word in a line beside counts
-ABOVE = 0.4  # what a word counts in a line that this one is indented under
 LITERAL = 0.3
 NAMED = 0.2
 LENGTH = 120  # characters; a longer line meets more by chance
-_REACH = 200  # lines up
 
 Words = dict[int, float]  # index of a term -> weight
 
@@ -29,7 +27,7 @@ def scores(page: Page, asked: Asked) -> dict[int, float]:
     found: dict[int, float] = {}
     for unit, met in own.items():
         words = _around(page, unit, own)
-        for index, weight in (*_above(page, unit, own).items(), *met.items()):
+        for index, weight in met.items():
             if weight > words.get(index, 0.0):
                 words[index] = weight
         score = sum([worth[index] * weight for index, weight in words.items()])
@@ -55,23 +53,3 @@ def _around(page: Page, unit: int, own: dict[int, Words]) -> Words:
             left -= len(units[other]) + 1
             other += step
     return around
-
-
-def _above(page: Page, unit: int, own: dict[int, Words]) -> Words:
-    """The words of the lines that this one is indented under."""
-    above: Words = {}
-    indent = _indent(page.units[unit])
-    other, last = unit - 1, max(0, unit - _REACH)
-    while indent and other >= last:
-        line = page.units[other]
-        if line and (its := _indent(line)) < indent:
-            indent = its
-            if other in own:
-                for index, weight in own[other].items():
-                    above[index] = max(above.get(index, 0.0), weight * ABOVE)
-        other -= 1
-    return above
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())

@@ -10,10 +10,12 @@ from .asked import Asked
 from .notable import Notable, shape
 from .page import Page
 from .score import scores
+from .tables import extremes
 
 NOTABLE, ABOUT = 0.35, 0.6  # the clearest failure beside the best match; where the question is about failure
 COUNTED = 0.6  # the clearest summary, where the question asks for a number
 PASSED = 0.5  # what is left of a line that tells of success, where the question is about failure
+EXTREME = 2.0  # a row with the most or the least of what the question names
 WHERE = 0.3  # what the very end has over the other, where the question asks for the first or the last
 ALIKE, SAME = 0.97, 0.7  # what each earlier line of the same shape, of the same text leaves
 LEAST = 0.05
@@ -35,6 +37,7 @@ def by_worth(page: Page, asked: Asked, notable: Notable, *, failed: bool) -> lis
     """The units that are worth showing, the most worth first; ties as the text has them."""
     worth = _matched(page, asked, about_failure=failed or asked.query.about_failure)
     _add_notable(worth, notable, asked, about_failure=failed or asked.query.about_failure)
+    worth |= dict.fromkeys(extremes(page, asked.query), EXTREME)
     sign = _prefer_place(worth, asked.query.text.lower(), len(page.units))
     best = sorted(worth.items(), key=lambda item: (-round(item[1], 9), sign * item[0]))[:COMPARED]
     pool = dict(_varied(page, best))
