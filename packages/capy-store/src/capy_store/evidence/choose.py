@@ -15,7 +15,7 @@ from .worth import by_worth
 LARGEST = 6000
 SMALLEST = 1000  # a text that is not larger comes whole
 SHARE = 0.25
-ROOT = 20.0  # times the square root of the size: a larger text needs relatively less
+ROOT = 16.0  # times the square root of the size: a larger text needs relatively less
 MORE = 0.5  # of a budget for each further question
 HEAD, TAIL = 3, 5
 ENDS = 0.3  # of the budget, at most

@@ -86,12 +86,15 @@ def _varied(page: Page, best: list[tuple[int, float]]) -> Iterator[tuple[int, fl
 
 
 def _spread(page: Page, pool: Worth) -> None:
-    """Give a share of a line's worth to those beside it, up to a blank line."""
+    """Give a share of a line's worth to those beside it, up to a blank line; rules of a table are no lines."""
     units = page.units
     for unit, worth in sorted(pool.items(), key=lambda item: (-item[1], item[0]))[:SPREADING]:
         for step, share in ((-1, BEFORE), (1, AFTER)):
-            other, left = unit + step, worth * share
-            while abs(other - unit) <= REACH and 0 <= other < len(units) and units[other]:
-                if left > pool.get(other, 0.0) and _TELLS.search(units[other]):
-                    pool[other] = left
-                other, left = other + step, left * share
+            left, reached = worth * share, 0
+            for distance in range(1, 2 * REACH + 1):
+                other = unit + step * distance
+                if reached == REACH or not (0 <= other < len(units) and units[other]):
+                    break
+                if _TELLS.search(units[other]):
+                    pool[other] = max(left, pool.get(other, 0.0))
+                    left, reached = left * share, reached + 1
