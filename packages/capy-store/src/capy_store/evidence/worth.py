@@ -13,7 +13,6 @@ from .score import scores
 from .tables import extremes
 
 NOTABLE, ABOUT = 0.35, 0.6  # the clearest failure beside the best match; where the question is about failure
-COUNTED = 0.6  # the clearest summary, where the question asks for a number
 PASSED = 0.5  # what is left of a line that tells of success, where the question is about failure
 EXTREME = 2.0  # a row with the most or the least of what the question names
 WHERE = 0.3  # what the very end has over the other, where the question asks for the first or the last
@@ -25,7 +24,6 @@ SPREADING = 200  # units whose worth spreads
 COMPARED = 1500
 
 _PASSED = re.compile(r"^\W*(?:\[[^\]]*\] *)?(?:PASS(?:ED)?|OK|ok|SUCCESS)\b|\.\.\. ok$|\b(?:PASSED|SUCCESS)\b")
-_COUNT = re.compile(r"\bhow (?:many|much|long|big|large)\b|\b(?:number|count|amount) of\b|\btotals?\b|\bnumbers\b")
 _FIRST = re.compile(r"\b(?:first|earliest|initial(?:ly)?|oldest|begin(?:ning)?)\b")
 _LAST = re.compile(r"\b(?:last|latest|final(?:ly)?|newest|recent|end)\b")
 _TELLS = re.compile(r"[^\W_]{2}|<<<|>>>|===")
@@ -35,8 +33,10 @@ Worth = dict[int, float]
 
 def by_worth(page: Page, asked: Asked, notable: Notable, *, failed: bool) -> list[int]:
     """The units that are worth showing, the most worth first; ties as the text has them."""
-    worth = _matched(page, asked, about_failure=failed or asked.query.about_failure)
-    _add_notable(worth, notable, asked, about_failure=failed or asked.query.about_failure)
+    about_failure = failed or asked.query.about_failure
+    worth = _matched(page, asked, about_failure=about_failure)
+    for unit, (score, _) in notable.items():
+        worth[unit] = worth.get(unit, 0.0) + score * (ABOUT if about_failure else NOTABLE)
     worth |= dict.fromkeys(extremes(page, asked.query), EXTREME)
     sign = _prefer_place(worth, asked.query.text.lower(), len(page.units))
     best = sorted(worth.items(), key=lambda item: (-round(item[1], 9), sign * item[0]))[:COMPARED]
@@ -55,13 +55,6 @@ def _matched(page: Page, asked: Asked, *, about_failure: bool) -> Worth:
             if _PASSED.search(page.units[unit][:300]):
                 worth[unit] *= PASSED
     return worth
-
-
-def _add_notable(worth: Worth, notable: Notable, asked: Asked, *, about_failure: bool) -> None:
-    of_failure = ABOUT if about_failure else NOTABLE
-    of_summary = COUNTED if _COUNT.search(asked.query.text.lower()) else of_failure
-    for unit, (score, why) in notable.items():
-        worth[unit] = worth.get(unit, 0.0) + score * (of_summary if why == "summary" else of_failure)
 
 
 def _prefer_place(worth: Worth, question: str, total: int) -> int:
