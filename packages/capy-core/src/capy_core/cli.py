@@ -134,7 +134,7 @@ class CommandGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        if name in self._by_name or name.startswith("-"):
+        if name in self._by_name or name.startswith("-") or ctx.resilient_parsing:  # the last: completing a word
             return super().resolve_command(ctx, args)
         raise click.UsageError(f"no command {name!r}" + nearest(name, self._by_name), ctx)
 

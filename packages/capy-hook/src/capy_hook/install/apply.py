@@ -7,6 +7,7 @@ file is again what the copy holds; a file that somebody else changed meanwhile k
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -40,13 +41,16 @@ class Change(NamedTuple):
         return "removed" if self.after is None else "changed"
 
 
-def putting(part: Part) -> Change:
+Pending = Mapping[Path, bytes | None]  # what files become by changes that are planned and not carried out
+
+
+def putting(part: Part, pending: Pending | None = None) -> Change:
     """The change that puts a part in.
 
     Raises:
         BadInput: the file cannot be understood; it stays as it is.
     """
-    before = _read(part.path)
+    before = _now(part.path, pending)
     try:
         bom, text = _decoded(before)
         return Change(part, before, (bom + part.editor.put(text)).encode(), True)
@@ -54,13 +58,13 @@ def putting(part: Part) -> Change:
         raise _located(ex, part.path) from ex
 
 
-def taking(part: Part) -> Change:
+def taking(part: Part, pending: Pending | None = None) -> Change:
     """The change that takes a part out.
 
     Raises:
         BadInput: the file cannot be understood; it stays as it is.
     """
-    before = _read(part.path)
+    before = _now(part.path, pending)
     if before is None:
         return Change(part, None, None, False)
     try:
@@ -109,6 +113,10 @@ def diff(change: Change) -> str:
 def _is_foreign(text: str) -> bool:
     """True when nothing of ours stands in a file, from this part or another: the file as it was before capy."""
     return not (is_ours(text) or SERVER_COMMAND in text or MARKER in text)
+
+
+def _now(path: Path, pending: Pending | None) -> bytes | None:
+    return pending[path] if pending and path in pending else _read(path)
 
 
 def _read(path: Path) -> bytes | None:

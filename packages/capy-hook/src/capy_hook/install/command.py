@@ -61,8 +61,25 @@ def fallback_for(scope: str) -> str:
 
     A temporary place (a throw-away environment) is not written down: it would be dead tomorrow.
     """
-    here = _installed_at() if scope != "project" else None
+    here = _installed_at("capy-hook") if scope != "project" else None
     return quoted(str(here)) if here else ANYWHERE
+
+
+def program_for(name: str, scope: str) -> str:
+    """How an entry without a second choice names a program: so that the PATH finds it, or else by its place.
+
+    In a file that others share it is the name alone.
+    """
+    if scope == "project" or shutil.which(name, path=outer_path()):
+        return name
+    return str(_installed_at(name) or name)
+
+
+def outer_path() -> str:
+    """The PATH without the folder of the environment that we run in, which its launcher may have put there."""
+    here = os.path.dirname(sys.executable)
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(folder for folder in folders if os.path.abspath(folder or ".") != here)
 
 
 def quoted(path: str) -> str:
@@ -70,15 +87,15 @@ def quoted(path: str) -> str:
     return shlex.quote(path)
 
 
-def _installed_at() -> Path | None:
-    beside = Path(sys.executable).with_name("capy-hook")
-    found = str(beside) if os.access(beside, os.X_OK) else shutil.which("capy-hook")
+def _installed_at(name: str) -> Path | None:
+    beside = Path(sys.executable).with_name(name)
+    found = str(beside) if os.access(beside, os.X_OK) else shutil.which(name)
     if found is None:
         return None
     path = Path(os.path.abspath(found))
     cache = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
     temporary = (Path(tempfile.gettempdir()), cache)
-    usual = os.path.expanduser(ANYWHERE)
+    usual = os.path.join(os.path.dirname(os.path.expanduser(ANYWHERE)), name)
     if any(path.is_relative_to(place) for place in temporary) or os.path.realpath(usual) == os.path.realpath(path):
         return None
     return path

@@ -58,18 +58,19 @@ def parts(host: str, scope: str, project: Path) -> dict[str, Part]:
     if scope not in about.files:
         known = " or ".join(about.files)
         raise UsageError(f"{about.title} has no scope {scope!r}", f"use --scope {known}")
-    places = _places(project)
-    base = places["home" if scope == "user" else "project"]
+    where = places(project)
+    base = where["home" if scope == "user" else "project"]
     makers = {"hooks": _hooks, "mcp": _mcp, "instructions": _instructions}
     found = {}
     for (name, make), template in zip(makers.items(), about.files[scope], strict=True):
         if template:
-            path = _existing(Path(template.format_map(places)))
+            path = _existing(Path(template.format_map(where)))
             found[name] = Part(name, path, Path(base), make(host, scope, project))
     return found
 
 
-def _places(project: Path) -> dict[str, str]:
+def places(project: Path) -> dict[str, str]:
+    """The folders that the paths in `HOSTS` begin with."""
     home = os.path.expanduser("~")
     claude = os.environ.get("CLAUDE_CONFIG_DIR")
     config = os.environ.get("XDG_CONFIG_HOME") or f"{home}/.config"
@@ -154,16 +155,17 @@ def _mcp(host: str, scope: str, project: Path) -> Editor:
     if scope == "local":  # Claude Code keeps these by project, in the user's file
         servers = ("projects", str(project), *servers)
     value: dict[str, Any]
+    program = commands.program_for(SERVER_COMMAND, scope)
     if host == "codex":
         # Codex hands on only the variables that are named
-        value = {"command": SERVER_COMMAND, "args": [], "env_vars": ["CAPY_DB_KEY"]}
+        value = {"command": program, "args": [], "env_vars": ["CAPY_DB_KEY"]}
         return Table((*servers, SERVER), value)
     if host == "opencode":
-        value = {"type": "local", "command": [SERVER_COMMAND], "enabled": True}
+        value = {"type": "local", "command": [program], "enabled": True}
     elif host in ("claude", "vscode"):
-        value = {"type": "stdio", "command": SERVER_COMMAND, "args": []}
+        value = {"type": "stdio", "command": program, "args": []}
     else:
-        value = {"command": SERVER_COMMAND, "args": []}
+        value = {"command": program, "args": []}
     return Entries([Entry(servers, value, SERVER)], servers, _is_our_server)
 
 
