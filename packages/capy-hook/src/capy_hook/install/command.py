@@ -48,12 +48,16 @@ def is_ours(line: object) -> bool:
 
 def runs(line: str) -> bool:
     """True when one of the programs that a command line tries can be run."""
+    return any(shutil.which(program) for program in programs(line))
+
+
+def programs(line: str) -> list[str]:
+    """The programs that a command line of ours tries, in this order."""
     try:
         words = shlex.split(line)
     except ValueError:  # somebody edited it
-        return False
-    programs = (program for program, event in pairwise(words) if event in EVENTS)
-    return any(shutil.which(os.path.expanduser(program)) for program in programs)
+        return []
+    return [os.path.expanduser(program) for program, event in pairwise(words) if event in EVENTS]
 
 
 def fallback_for(scope: str) -> str:

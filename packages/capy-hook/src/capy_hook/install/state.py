@@ -46,13 +46,14 @@ def _broken(part: Part, text: str) -> str:
         return "" if os.access(part.path, os.X_OK) else f"{part.path} is not executable, so git does not run it"
     if part.name != "hooks":
         return ""
-    for line in _command_lines(part, text):
+    for line in command_lines(part, text):
         if not commands.runs(line):
             return f"none of the commands exists that it runs: {line}"
     return ""
 
 
-def _command_lines(part: Part, text: str) -> Iterator[str]:
+def command_lines(part: Part, text: str) -> Iterator[str]:
+    """The command lines of our hooks in the text of a part's file."""
     if part.path.suffix == ".js":
         if match := _PLUGIN_FALLBACK.search(text):
             place = commands.quoted(json.loads(match[1])) if match[1] else commands.ANYWHERE

@@ -111,15 +111,20 @@ def _say_more(steps: list[library.Step], uninstall: bool, dry_run: bool) -> None
 
 def _warn_of_path(app: App, steps: list[library.Step]) -> None:
     """An entry that names the server alone works only where the PATH of the AI tool leads to it."""
-    from capy_hook.install.command import outer_path, program_for
-    from capy_hook.install.plan import SERVER_COMMAND
     from shutil import which
 
-    names_it = any(step.change.part.name == "mcp" and program_for(SERVER_COMMAND, step.scope) == SERVER_COMMAND for step in steps)
+    from capy_hook.install.command import outer_path, program_for
+    from capy_hook.install.plan import SERVER_COMMAND
+
+    from ..wiring import link_hint
+
+    names_it = any(
+        step.change.part.name == "mcp" and program_for(SERVER_COMMAND, step.scope) == SERVER_COMMAND for step in steps
+    )
     if names_it and which(SERVER_COMMAND, path=outer_path()) is None:
         here = Path(sys.executable).parent
         app.warn(
             "not_on_path",
             f"{SERVER_COMMAND} is installed in {here} only, and your AI tool looks for it on the PATH",
-            f"run: mkdir -p ~/.local/bin && ln -s {here}/capy-mcp {here}/capy-hook ~/.local/bin/",
+            link_hint(here),
         )
