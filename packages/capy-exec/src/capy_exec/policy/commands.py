@@ -48,17 +48,21 @@ class BashRule:
         self.rule = rule
         spec = "" if rule.prefix else rule.spec
         if spec.endswith(":*"):
-            spec = spec[:-2] + " *"
+            spec = f"{spec[:-2].rstrip()} *".lstrip()
+        self.fits_all = spec in ("", "*") and not rule.prefix
         self._patterns = [spec, spec[:-2]] if spec.endswith(" *") else [spec]
         self._quoted = '"' in spec or "'" in spec
         self._options = _Options.of_rule(spec) if spec and not rule.prefix else None
+        self._firsts = _first_words(rule, spec)
         self.spans_commands = any(char in spec for char in "|;&<>")
 
     def fits(self, forms: Forms) -> int:
         """NO, MAYBE or YES."""
+        if self._firsts and forms.firsts and self._firsts.isdisjoint(forms.firsts):
+            return NO
         if self.rule.prefix:
             return max(self._fits_prefix(words) for words in forms.word_lists)
-        if not self.rule.spec:
+        if self.fits_all:
             return YES
         if any(self.fits_text(text) for text in forms.texts):
             return YES
@@ -75,10 +79,16 @@ class BashRule:
         bare = _unquoted(text)
         return any(text_matches(_unquoted(pattern), bare) for pattern in self._patterns)
 
+    def allows(self, command: Command) -> bool:
+        """True when it fits a command as it is written: what allows must not be talked into more than it says."""
+        if self.rule.prefix:
+            return self._fits_prefix(command.words) == YES
+        return self.fits_all or self.fits_text(command.text)
+
     @property
     def is_exact(self) -> bool:
         """True when it names one command and no beginning of commands."""
-        return not self.rule.prefix and bool(self.rule.spec) and "*" not in self.rule.spec.replace("\\*", "")
+        return not self.rule.prefix and not self.fits_all and "*" not in self.rule.spec.replace("\\*", "")
 
     def _fits_prefix(self, words: Sequence[str]) -> int:
         result = YES if len(words) >= len(self.rule.prefix) else NO
@@ -91,23 +101,25 @@ class BashRule:
 
 
 class Forms:
-    """A simple command in all the forms that a rule may mean.
+    """A simple command, which has a name, in all the forms that a rule may mean.
 
     Attributes:
         word_lists: the words, from the name on.
         texts: the same as text.
         patterns: the same with `*` for what only running can tell; empty when all is known.
         options: its options and operands.
+        firsts: the first words of the forms; empty when only running can tell them.
         unknown: a word of it that only running can tell may be an option, or the beginning of the operands.
     """
 
     def __init__(self, command: Command) -> None:
         words: list[str] = list(command.words)
         name = _bare_name(command.name)
-        self.word_lists: list[list[str]] = [words, [name, *words[1:]]] if words else []
+        self.word_lists: list[list[str]] = [words, [name, *words[1:]]]
         takes_value = _TAKES_VALUE.get(name, set())
         if len(words) > 1 and (words[1][:1] in "-+") and (first := _first_operand(words, takes_value)) < len(words):
             self.word_lists.append([name, *words[first:]])
+        self.firsts = {form[0] for form in self.word_lists} if getattr(words[0], "known", True) else set()
         self.texts = list(dict.fromkeys(" ".join(form) for form in self.word_lists))
         if command.assignments:
             before = " ".join(f"{variable}={value}" for variable, value in command.assignments)
@@ -172,6 +184,14 @@ class _Options:
 def bash_rules(rules: Iterable[Rule], *, forbids: bool) -> list[BashRule]:
     """The rules among them that speak of commands."""
     return [BashRule(rule) for rule in rules if (rule.speaks_of("Bash") if forbids else rule.tool == "Bash")]
+
+
+def _first_words(rule: Rule, spec: str) -> frozenset[str]:
+    """The words that a command must begin with for the rule to fit; empty when it may begin otherwise."""
+    if rule.prefix:
+        return frozenset(rule.prefix[0])
+    first = spec.partition(" ")[0]
+    return frozenset() if not first or any(char in first for char in "*\"'\\=|;&<>") else frozenset((first,))
 
 
 def _first_operand(words: Sequence[str], takes_value: Iterable[str]) -> int:

@@ -82,11 +82,11 @@ class _Judge:
         from .embedded import read
 
         found = read(code, language)
-        for line in found.shell:
+        for line in dict.fromkeys(found.shell):
             self._shell(line, depth + 1)
-        for inner in found.code:
+        for inner in dict.fromkeys(found.code):
             self._inner(inner, language, depth)
-        for access, path in found.files:
+        for access, path in dict.fromkeys(found.files) if self._has_paths else ():
             self._path(path, access, [self._cwd], path)
         self._cannot_read(found.unreadable)
         self._all_allowed = self._all_allowed and not found.unreadable
@@ -149,7 +149,7 @@ class _Judge:
                     elif fits == MAYBE:
                         reason = f"only running it would tell whether {rule.rule.text} fits {command.text}"
                         self._unclear.append((forbids, reason, rule.rule, command.text))
-            self._note_allowed(command, forms)
+            self._note_allowed(command)
         if self._has_paths:
             for access, word in files_of(command):
                 self._operand(word, access, folders.all, command)
@@ -200,11 +200,11 @@ class _Judge:
             elif self._ask:
                 self._unclear.append((False, f"it cannot be read: {reason}", None, ""))
 
-    def _note_allowed(self, command: Command, forms: Forms) -> None:
+    def _note_allowed(self, command: Command) -> None:
         """Keep track of whether allow rules fit everything."""
         if not self._allow or not self._all_allowed:
             return
-        by = next((rule for rule in self._allow if rule.fits(forms) == YES and _may_allow(rule, command)), None)
+        by = next((rule for rule in self._allow if rule.allows(command) and _may_allow(rule, command)), None)
         covered = any(wrapper not in _TRANSPARENT for wrapper in command.via) or command.name in _TRANSPARENT
         self._all_allowed = covered or by is not None or command.name in _HARMLESS
         self._all_allowed = self._all_allowed and all(self._may_write(target) for target in _targets(command))

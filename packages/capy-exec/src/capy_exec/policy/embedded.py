@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from .calls import STARTS, TABLES, Found, kind_of
@@ -10,6 +12,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from .calls import Call
+
+# What else may lead to such a call, or is one
+_OTHER_SIGNS: dict[str, set[str]] = defaultdict(
+    set,
+    python={"getattr", "__dict__", "globals", "vars"},
+    javascript={"child_process", "Bun", "Deno", "globalThis"},
+    typescript={"child_process", "Bun", "Deno", "globalThis"},
+    ruby={"`", "%x", "send"},
+    php={"`", "call_user_func", "include", "require"},
+    perl={"`", "qx"},
+    elixir={"apply"},
+)
 
 
 def read(code: str, language: str) -> Found:
@@ -25,6 +39,8 @@ def read(code: str, language: str) -> Found:
 
     name = language_named(language).name
     found = Found()
+    if not _may_matter(code, name):
+        return found
     try:
         for call in _calls(code, name, found):
             kind = "shell" if call.name == "`...`" else kind_of(call.name, name)
@@ -52,10 +68,14 @@ def _calls(code: str, language: str, found: Found) -> Iterator[Call]:
         found.unreadable.append(f"it is not valid {language}, and it names {word}")
 
 
+def _may_matter(code: str, language: str) -> bool:
+    """False when no word of the code is part of any call that is known: most code needs no parser."""
+    words = {name.rpartition(".")[2] for name in TABLES[language]} | _OTHER_SIGNS[language]
+    return re.search("|".join(map(re.escape, sorted(words))), code) is not None
+
+
 def _names_a_start(code: str, language: str) -> str:
     """A word in broken code that may be a call which starts something."""
-    import re
-
     words = {name.rpartition(".")[2] for name, kind in TABLES[language].items() if kind in STARTS}
     match = re.search(rf"\b({'|'.join(map(re.escape, sorted(words)))})\b\s*[(\[\"'`{{]", code)
     return match[1] if match else ""

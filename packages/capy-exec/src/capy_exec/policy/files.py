@@ -133,7 +133,7 @@ def _file_words(name: str, words: tuple[str, ...]) -> Iterator[str]:
         elif skip:
             skip = False
         else:
-            yield word.rpartition("=@")[2].removeprefix("@")
+            yield word.rpartition("=@")[2].removeprefix("@") if "@" in word else word
 
 
 def _edits_in_place(words: tuple[str, ...]) -> bool:

@@ -50,9 +50,20 @@ def _parser(package: str, function: str) -> Parser:
     key = f"{package}.{function}"
     core = _compiled("tree_sitter")
     if key not in _languages:
-        _languages[key] = core.Language(getattr(_compiled(package), function)())
+        language = getattr(_compiled(package), function)()
+        _languages[key] = core.Language(_capsule(language) if isinstance(language, int) else language)
     parser: Parser = core.Parser(_languages[key])
     return parser
+
+
+def _capsule(address: int) -> object:
+    """A bare address in the form that tree-sitter documents; the package for Perl still gives the address itself."""
+    import ctypes
+
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype = ctypes.py_object
+    new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    return new(address, b"tree_sitter.Language", None)
 
 
 def _compiled(package: str) -> ModuleType:

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+TextOf = Callable[["Node | None"], str]
+
+_LONGEST = 4000
 _MODULE = r"""(?:await\s+)?(?:require|import)\(\s*["'`](?:node:)?([\w/.@-]+)["'`]\s*\)"""
 _JS_WHOLE = re.compile(rf"^(?:\w+\s*:\s*[\w.]+\s*)?(\w+)\s*(?::\s*[\w.]+\s*)?=\s*{_MODULE}(\.\w+)?\s*$")
 _JS_PARTS = re.compile(rf"^\{{([^}}]*)\}}\s*=\s*{_MODULE}\s*$")
@@ -16,22 +19,27 @@ _JS_PROMISE = re.compile(r"^(\w+)\s*=\s*(?:\w+\.)?promisify\(\s*([\w.]+)\s*\)$")
 _JS_OTHER = re.compile(r"^(\w+)\s*=\s*([\w.]+)$")
 
 
-def _python(nodes: list[Node]) -> dict[str, str]:
+def _is_short(node: Node) -> bool:
+    """False for a node that holds more than a name for something."""
+    return node.end_byte - node.start_byte <= _LONGEST
+
+
+def _python(nodes: list[Node], text_of: TextOf) -> dict[str, str]:
     names: dict[str, str] = {}
     for node in nodes:
         if node.type == "import_statement":
             for child in node.named_children:
-                name, _, alias = _text(child).partition(" as ")
+                name, _, alias = text_of(child).partition(" as ")
                 names[alias.strip() or name.partition(".")[0]] = name.strip() if alias else name.partition(".")[0]
         elif node.type == "import_from_statement":
             module, *imported = node.named_children
             for child in imported:
-                name, _, alias = _text(child).partition(" as ")
+                name, _, alias = text_of(child).partition(" as ")
                 if name == "*":
-                    names |= {member: f"{_text(module)}.{member}" for member in _members(_text(module))}
-                names[alias.strip() or name.strip()] = f"{_text(module)}.{name.strip()}"
+                    names |= {member: f"{text_of(module)}.{member}" for member in _members(text_of(module))}
+                names[alias.strip() or name.strip()] = f"{text_of(module)}.{name.strip()}"
     for node in nodes:
-        if node.type == "assignment" and (match := _JS_OTHER.match(_text(node))):
+        if node.type == "assignment" and _is_short(node) and (match := _JS_OTHER.match(text_of(node))):
             head, dot, rest = match[2].partition(".")
             if head in names:  # run = subprocess.run
                 names[match[1]] = names[head] + dot + rest
@@ -44,16 +52,16 @@ def _members(module: str) -> list[str]:
     return [name.removeprefix(f"{module}.") for name in TABLES["python"] if name.startswith(f"{module}.")]
 
 
-def _javascript(nodes: list[Node]) -> dict[str, str]:
+def _javascript(nodes: list[Node], text_of: TextOf) -> dict[str, str]:
     names: dict[str, str] = {}
     for node in nodes:
-        text = _text(node)
         if node.type == "import_statement":
-            module = _module(node.child_by_field_name("source"))
+            module = text_of(node.child_by_field_name("source")).strip("\"'`").removeprefix("node:")
             for part in node.named_children:
                 if part.type == "import_clause":
-                    names |= _clause(_text(part), module)
-        elif node.type in ("variable_declarator", "assignment_expression"):
+                    names |= _clause(text_of(part), module)
+        elif node.type in ("variable_declarator", "assignment_expression") and _is_short(node):
+            text = text_of(node)
             if match := _JS_WHOLE.match(text):
                 names[match[1]] = match[2] + (match[3] or "")
             elif match := _JS_PARTS.match(text):
@@ -83,15 +91,14 @@ def _braces(parts: str, module: str, separator: str) -> dict[str, str]:
     return names
 
 
-def _module(node: Node | None) -> str:
-    return _text(node).strip("\"'`").removeprefix("node:") if node is not None else ""
-
-
-def _go(nodes: list[Node]) -> dict[str, str]:
+def _go(nodes: list[Node], text_of: TextOf) -> dict[str, str]:
     names: dict[str, str] = {}
     for node in nodes:
         if node.type == "import_spec":
-            alias, path = _text(node.child_by_field_name("name")), _text(node.child_by_field_name("path")).strip('"`')
+            alias, path = (
+                text_of(node.child_by_field_name("name")),
+                text_of(node.child_by_field_name("path")).strip('"`'),
+            )
             last = path.rpartition("/")[2]
             if alias == ".":
                 names |= {"Command": f"{last}.Command", "CommandContext": f"{last}.CommandContext"}
@@ -100,9 +107,9 @@ def _go(nodes: list[Node]) -> dict[str, str]:
     return names
 
 
-def _rust(nodes: list[Node]) -> dict[str, str]:
+def _rust(nodes: list[Node], text_of: TextOf) -> dict[str, str]:
     return {
-        _text(node.child_by_field_name("alias")): _text(node.child_by_field_name("path")).replace("::", ".")
+        text_of(node.child_by_field_name("alias")): text_of(node.child_by_field_name("path")).replace("::", ".")
         for node in nodes
         if node.type == "use_as_clause"
     }
@@ -112,21 +119,19 @@ _ELIXIR_AS = re.compile(r"^alias[\s(]+([\w.]+)\s*,\s*as:\s*(\w+)\)?$")
 _ELIXIR_IMPORT = re.compile(r"^import[\s(]+(System|Code|Port)\b")
 
 
-def _elixir(nodes: list[Node]) -> dict[str, str]:
+def _elixir(nodes: list[Node], text_of: TextOf) -> dict[str, str]:
     names: dict[str, str] = {}
     for node in nodes:
-        if node.type == "call" and (match := _ELIXIR_AS.match(_text(node))):
+        if node.type != "call" or not _is_short(node):
+            continue
+        if match := _ELIXIR_AS.match(text_of(node)):
             names[match[2]] = match[1]
-        elif node.type == "call" and (match := _ELIXIR_IMPORT.match(_text(node))):
+        elif match := _ELIXIR_IMPORT.match(text_of(node)):
             names |= {name: f"{match[1]}.{name}" for name in ("cmd", "shell", "eval_string", "open")}
     return names
 
 
-def _text(node: Node | None) -> str:
-    return node.text.decode("utf-8", "replace") if node is not None and node.text is not None else ""
-
-
-IMPORTS: dict[str, Callable[[list[Node]], dict[str, str]]] = {
+IMPORTS: dict[str, Callable[[list[Node], TextOf], dict[str, str]]] = {
     "python": _python, "javascript": _javascript, "typescript": _javascript, "go": _go, "rust": _rust,
     "elixir": _elixir,
 }  # fmt: skip

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 
-from .calls import HOLE, Call, Value
+from .calls import HOLE, Call, Value, kind_of
+from .grammars import SECONDS
 
 _TOKEN = re.compile(
     r"""(?P<skip>\s+|\#[^\n]*)
-    |(?P<raw>[rR](?P<quote>["'])(?P<dashes>-*)[\[({](?P<body>.*?)[\])}](?P=dashes)(?P=quote))
+    |(?P<raw>[rR](?P<quote>["'])(?P<dashes>-*)(?P<open>[\[({]))
     |(?P<string>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
     |(?P<name>[A-Za-z.][\w.]*(?:::{1,2}[\w.]+)?)
     |(?P<other>.)""",
@@ -17,6 +19,7 @@ _TOKEN = re.compile(
 )
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u\{?[0-9a-fA-F]{1,4}\}?|[0-7]{1,3}|.)", re.DOTALL)
 _SHORT = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
+_CLOSE = {"(": ")", "[": "]", "{": "}"}
 _DEEPEST = 50
 
 
@@ -29,24 +32,38 @@ class _Token:
 
 def calls_in(code: str) -> Iterator[Call]:
     """Every call, with its arguments as far as they are literal."""
-    tokens = list(_tokens(code))
+    deadline = time.monotonic() + SECONDS
+    tokens = list(_tokens(code, deadline))
     for at in range(len(tokens) - 1):
-        if tokens[at].kind == "name" and tokens[at + 1].text == "(":
+        if tokens[at].kind == "name" and tokens[at + 1].text == "(" and kind_of(_dotted(tokens[at].text), "r"):
+            if time.monotonic() > deadline:
+                raise TimeoutError
             args, named, _ = _arguments(tokens, at + 2, 0)
-            yield Call(tokens[at].text.replace(":::", ".").replace("::", "."), args, named, tokens[at].line)
+            yield Call(_dotted(tokens[at].text), args, named, tokens[at].line)
 
 
-def _tokens(code: str) -> Iterator[_Token]:
-    line = 1
-    for match in _TOKEN.finditer(code):
-        kind = match.lastgroup or ""
+def _dotted(name: str) -> str:
+    return name.replace(":::", ".").replace("::", ".")
+
+
+def _tokens(code: str, deadline: float) -> Iterator[_Token]:
+    line, at = 1, 0
+    while match := _TOKEN.match(code, at):
+        at, text = match.end(), match[0]
         if match["raw"] is not None:
-            yield _Token("string", match["body"], line)
+            if time.monotonic() > deadline:
+                raise TimeoutError
+            close = _CLOSE[match["open"]] + match["dashes"] + match["quote"]
+            end = code.find(close, at)
+            end = len(code) if end < 0 else end
+            text = code[at:end]
+            yield _Token("string", text, line)
+            at = end + len(close)
         elif match["string"] is not None:
-            yield _Token("string", _ESCAPE.sub(_unescaped, match["string"][1:-1]), line)
+            yield _Token("string", _ESCAPE.sub(_unescaped, text[1:-1]), line)
         elif match["skip"] is None:
-            yield _Token(kind, match[0], line)
-        line += match[0].count("\n")
+            yield _Token(match.lastgroup or "", text, line)
+        line += text.count("\n")
 
 
 def _arguments(tokens: list[_Token], at: int, depth: int) -> tuple[list[Value], dict[str, Value], int]:

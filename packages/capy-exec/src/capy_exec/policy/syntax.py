@@ -7,117 +7,40 @@ One way of reading for all languages, and for each a table of what its grammar c
 from __future__ import annotations
 
 import re
+import time
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from .calls import HOLE, STARTS, TABLES, Call, Splat, Text, Value, kind_of
+from .grammars import SECONDS, parse
 from .imports import IMPORTS
+from .languages import GRAMMARS, words_set
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-class Grammar(NamedTuple):
-    """What a language's grammar calls things.
-
-    Attributes:
-        package: the module of the grammar; `function` gives the language.
-        calls: type of a call -> names of the fields that hold what is called and its arguments.
-        strings: literals, of one or several parts.
-        lists: list literals, and wrappers around one argument.
-        plus: types of binary operations, whose operator joins texts.
-        commands: literals that are run as shell.
-        assigns: type of an assignment -> fields of target and value.
-        names: types of a variable's name.
-    """
-
-    package: str
-    calls: dict[str, tuple[str, str]]
-    strings: frozenset[str]
-    lists: frozenset[str]
-    plus: frozenset[str]
-    commands: frozenset[str]
-    assigns: dict[str, tuple[str, str]]
-    names: frozenset[str]
-    function: str = "language"
-
-
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-_JS = Grammar(
-    "tree_sitter_javascript",
-    {"call_expression": ("function", "arguments"), "new_expression": ("constructor", "arguments")},
-    _set("string template_string"), _set("array"), _set("binary_expression"), _set(""),
-    {"variable_declarator": ("name", "value"), "assignment_expression": ("left", "right")}, _set("identifier"),
-)  # fmt: skip
-GRAMMARS = {
-    "python": Grammar(
-        "tree_sitter_python", {"call": ("function", "arguments")}, _set("string concatenated_string"),
-        _set("list tuple"), _set("binary_operator"), _set(""), {"assignment": ("left", "right")}, _set("identifier"),
-    ),
-    "javascript": _JS,
-    "typescript": _JS._replace(package="tree_sitter_typescript", function="language_typescript"),
-    "ruby": Grammar(
-        "tree_sitter_ruby", {"call": ("method", "arguments")}, _set("string chained_string bare_string simple_symbol"),
-        _set("array string_array"), _set("binary"), _set("subshell"), {"assignment": ("left", "right")},
-        _set("identifier constant"),
-    ),
-    "go": Grammar(
-        "tree_sitter_go",
-        {"call_expression": ("function", "arguments"), "type_conversion_expression": ("type", "operand")},
-        _set("interpreted_string_literal raw_string_literal"),
-        _set("composite_literal literal_value literal_element expression_list"), _set("binary_expression"), _set(""),
-        {"short_var_declaration": ("left", "right"), "var_spec": ("name", "value"), "const_spec": ("name", "value"),
-         "assignment_statement": ("left", "right")}, _set("identifier"),
-    ),
-    "rust": Grammar(
-        "tree_sitter_rust", {"call_expression": ("function", "arguments")}, _set("string_literal raw_string_literal"),
-        _set("array_expression reference_expression"), _set(""), _set(""),
-        {"let_declaration": ("pattern", "value"), "const_item": ("name", "value")}, _set("identifier"),
-    ),
-    "php": Grammar(
-        "tree_sitter_php",
-        {"function_call_expression": ("function", "arguments"), "scoped_call_expression": ("name", "arguments"),
-         "member_call_expression": ("name", "arguments")},
-        _set("string encapsed_string"), _set("array_creation_expression array_element_initializer argument"),
-        _set("binary_expression"), _set("shell_command_expression"), {"assignment_expression": ("left", "right")},
-        _set("variable_name"), function="language_php",
-    ),
-    "perl": Grammar(
-        "tree_sitter_perl",
-        {"function_call_expression": ("function", "arguments"), "func1op_call_expression": ("", ""),
-         "ambiguous_function_call_expression": ("function", "arguments"), "eval_expression": ("", "")},
-        _set("string_literal interpolated_string_literal"), _set("list_expression parenthesized_expression"),
-        _set("binary_expression"), _set("command_string"), {"assignment_expression": ("left", "right")},
-        _set("scalar"),
-    ),
-    "elixir": Grammar(
-        "tree_sitter_elixir", {"call": ("target", "")}, _set("string charlist sigil atom alias"), _set("list tuple"),
-        _set("binary_operator"), _set(""), {"binary_operator": ("left", "right")}, _set("identifier"),
-    ),
-}  # fmt: skip
-
 _JOINS = frozenset(("+", ".", "<>", "++"))
-_CONTENT = _set(
+_CONTENT = words_set(
     "string_content string_fragment quoted_content raw_string_literal_content interpreted_string_literal_content"
 )
 _NOT_CONTENT = frozenset(("string_start", "string_end", "sigil_name", "sigil_modifiers", "comment"))
 # Calls that hand on the text they are given
-_SAME_TEXT = _set(
+_SAME_TEXT = words_set(
     "split to_charlist encode to_string to_owned into as_ptr strip dedent Path shlex.split str String.from "
     "String.raw shellwords Shellwords.split"
 )
-_NO_VALUES = _set("comment keyword_argument pair block do_block lambda arrow_function function_expression")
+_NO_VALUES = words_set("comment keyword_argument pair block do_block lambda arrow_function function_expression")
+_NOT_VALUES = words_set("attribute import_from_statement dotted_name aliased_import assignment")
 _DEEPEST = 100
+_LONGEST_NAME = 400  # of what is called, as it is written; only its end is looked up
 # Functions that call the function whose name they are given
 _APPLIES = defaultdict(
     frozenset,
-    ruby=_set("send public_send __send__"),
-    php=_set("call_user_func call_user_func_array"),
-    elixir=_set("apply"),
+    ruby=words_set("send public_send __send__"),
+    php=words_set("call_user_func call_user_func_array"),
+    elixir=words_set("apply"),
 )
 _CHAIN_END = frozenset(("spawn", "output", "status", "exec"))
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b", "0": "\0"}
@@ -133,17 +56,21 @@ _SUBSCRIPT = re.compile(r"""\[["'`](\w+)["'`]\]""")
 class Reader:
     """Reads one tree."""
 
-    def __init__(self, root: Node, language: str, source: bytes) -> None:
+    def __init__(self, root: Node, language: str, source: bytes, deadline: float | None = None) -> None:
         self._root, self._language, self._source = root, language, source
         self._grammar = GRAMMARS[language]
-        self._nodes = list(_walk(root))
+        self._deadline = deadline or time.monotonic() + 2 * SECONDS
+        # Asking a node for its parent goes down the tree from its root
+        self._parents: dict[int, Node] = {}
+        self._nodes = list(self._walk())
         self._values = self._constants()
-        self._aliases = IMPORTS[language](self._nodes) if language in IMPORTS else {}
+        self._aliases = IMPORTS[language](self._nodes, self._code) if language in IMPORTS else {}
         self.unreadable: list[str] = []
 
     def calls(self) -> Iterator[Call]:
         """Every call of a name that is known to us, and every literal that is run."""
         for node in self._nodes:
+            self._watch_time()
             if node.type in self._grammar.calls:
                 yield from self._call(node)
             elif node.type in self._grammar.commands:
@@ -153,6 +80,29 @@ class Reader:
             elif node.type == "include_expression":
                 yield Call("include", [self._value(child) for child in node.named_children], {}, _line(node))
         self._find_values_of_spawns()
+
+    def _code(self, node: Node | None) -> str:
+        """The source of a node. Not `node.text`, which asks the parser's reader for it, piece by piece."""
+        return self._source[node.start_byte : node.end_byte].decode("utf-8", "replace") if node is not None else ""
+
+    def _walk(self) -> Iterator[Node]:
+        """All nodes, in source order, whatever the depth."""
+        stack = [self._root]
+        while stack:
+            node = stack.pop()
+            yield node
+            children = node.children
+            if children:
+                self._watch_time()
+                self._parents.update((child.id, node) for child in children)
+                stack += reversed(children)
+
+    def _watch_time(self) -> None:
+        if time.monotonic() > self._deadline:
+            raise TimeoutError
+
+    def _parent(self, node: Node) -> Node | None:
+        return self._parents.get(node.id)
 
     def _call(self, node: Node) -> Iterator[Call]:
         callee, arguments = self._parts(node)
@@ -170,10 +120,9 @@ class Reader:
             name += "`"
         if name.rpartition(".")[2] in _APPLIES[self._language]:
             name, args = self._applied(name, args)
-        if self._language == "elixir" and node.parent and node.parent.type == "binary_operator":
-            operator = node.parent.child_by_field_name("operator")
-            if operator is not None and operator.type == "|>" and node.parent.child_by_field_name("right") == node:
-                args = [self._value(node.parent.child_by_field_name("left")), *args]
+        parent = self._parent(node)
+        if parent is not None and _operator(parent) == "|>" and parent.child_by_field_name("right") == node:
+            args = [self._value(parent.child_by_field_name("left")), *args]
         kind = kind_of(name, self._language)
         if callee is not None and self._is_path_method(name, kind):
             args = [self._value(callee.child_by_field_name("object")), *args]
@@ -194,7 +143,8 @@ class Reader:
             return
         module, attribute = arguments.named_children[:2]
         if kind_of(f"{self._name(module)}.system", "python") or self._name(module) == "subprocess":
-            called = node.parent is not None and node.parent.type == "call"
+            parent = self._parent(node)
+            called = parent is not None and parent.type == "call"
             name = "".join(piece or "" for piece in self._text_of(attribute))
             if not name or (not called and kind_of(f"{self._name(module)}.{name}", "python") in STARTS):
                 self.unreadable.append(f"line {_line(node)}: getattr of {name or 'a name that only running can tell'}")
@@ -215,11 +165,12 @@ class Reader:
         """What is called, with dots between its parts; its first part, if it is another name of something, resolved."""
         if node is None:
             return ""
-        text = "".join(_source(node).split())
-        if node.parent is not None and node.parent.type == "call" and self._language == "ruby":
-            receiver = node.parent.child_by_field_name("receiver")
-            text = f"{''.join(_source(receiver).split())}.{text}" if receiver is not None else text
-        if node.parent is not None and node.parent.type in ("scoped_call_expression", "member_call_expression"):
+        text = "".join(self._code(node)[-_LONGEST_NAME:].split())
+        parent = self._parent(node)
+        if parent is not None and parent.type == "call" and self._language == "ruby":
+            receiver = parent.child_by_field_name("receiver")
+            text = f"{''.join(self._code(receiver)[-_LONGEST_NAME:].split())}.{text}" if receiver is not None else text
+        if parent is not None and parent.type in ("scoped_call_expression", "member_call_expression"):
             text = f"?.{text}"  # a method of PHP: none of its functions
         text = _LOADED.sub(r"\1", text)
         text = _SUBSCRIPT.sub(r".\1", _GETATTR.sub(r"\1.\2", text))
@@ -245,10 +196,10 @@ class Reader:
         for child in children:
             if child.type in ("keyword_argument", "pair"):
                 key, value = child.named_children[0], child.named_children[-1]
-                named[_source(key).strip(" :")] = self._value(value)
+                named[self._code(key).strip(" :")] = self._value(value)
             elif child.type == "keywords":
                 for pair in child.named_children:
-                    named[_source(pair.named_children[0]).strip(" :")] = self._value(pair.named_children[-1])
+                    named[self._code(pair.named_children[0]).strip(" :")] = self._value(pair.named_children[-1])
             elif child.type not in _NO_VALUES:
                 args.append(self._value(child))
         return args, named
@@ -265,7 +216,7 @@ class Reader:
         grammar = self._grammar
         if node is None or depth > _DEEPEST:
             return HOLE
-        if node.type == "sigil" and _source(node)[1:2] in "wW":
+        if node.type == "sigil" and self._code(node)[1:2] in "wW":
             return [(word,) for word in "".join(piece or "" for piece in self._text(node)).split()]
         if node.type in grammar.strings:
             return self._text(node)
@@ -275,7 +226,7 @@ class Reader:
             return self._joined(node, depth)
         if node.type in grammar.calls:
             return self._handed_on(node, depth)
-        if node.type in grammar.names and (value := self._values.get(_source(node))) is not None:
+        if node.type in grammar.names and (value := self._values.get(self._code(node))) is not None:
             return self._value(value, depth + 1)
         return self._compound(node, depth)
 
@@ -297,7 +248,7 @@ class Reader:
     def _compound(self, node: Node, depth: int) -> Value:
         if node.type in ("object", "hash"):
             return {
-                _source(pair.named_children[0]).strip("\"' :"): self._value(pair.named_children[-1], depth + 1)
+                self._code(pair.named_children[0]).strip("\"' :"): self._value(pair.named_children[-1], depth + 1)
                 for pair in node.named_children
                 if pair.type == "pair" and len(pair.named_children) == 2
             }
@@ -340,13 +291,13 @@ class Reader:
         if node.type in ("concatenated_string", "chained_string"):
             return tuple(piece for child in node.named_children for piece in self._text(child))
         if node.type in ("atom", "alias", "simple_symbol"):
-            return (_source(node),)
+            return (self._code(node),)
         pieces: list[str | None] = []
         for child in node.children:
             if child.type in _CONTENT:
                 pieces += self._content(child)
             elif child.type == "escape_sequence":
-                pieces.append(_unescaped(_source(child)))
+                pieces.append(_unescaped(self._code(child)))
             elif child.is_named and child.type not in _NOT_CONTENT:
                 pieces.append(None)
         return tuple(pieces) or ("",)
@@ -355,7 +306,7 @@ class Reader:
         at = node.start_byte
         for child in node.children:
             yield self._source[at : child.start_byte].decode("utf-8", "replace")
-            yield _unescaped(_source(child)) if child.type == "escape_sequence" else None
+            yield _unescaped(self._code(child)) if child.type == "escape_sequence" else None
             at = child.end_byte
         yield self._source[at : node.end_byte].decode("utf-8", "replace")
 
@@ -364,11 +315,12 @@ class Reader:
         targets: dict[str, list[Node]] = {}
         other: set[str] = set()
         for node in self._nodes:
-            if node.type not in self._grammar.names or node.parent is None:
+            holder = self._parent(node)
+            if node.type not in self._grammar.names or holder is None:
                 continue
-            holder, name = node.parent, _source(node)
-            while holder.type in ("expression_list", "variable_declaration") and holder.parent is not None:
-                node, holder = holder, holder.parent
+            name = self._code(node)
+            while holder.type in ("expression_list", "variable_declaration") and (above := self._parent(holder)):
+                node, holder = holder, above
             fields = self._grammar.assigns.get(holder.type)
             if fields and holder.child_by_field_name(fields[0]) == node and _operator(holder) in ("", "=", ":="):
                 value = holder.child_by_field_name(fields[1])
@@ -390,9 +342,9 @@ class Reader:
     def _chain(self, node: Node) -> list[Value]:
         """The words that Rust's `.arg(..)` and `.args(..)` behind `Command::new(..)` add."""
         words: list[Value] = []
-        while (field := node.parent) is not None and field.type == "field_expression" and field.parent is not None:
-            node = field.parent
-            method = _source(field.child_by_field_name("field"))
+        while (field := self._parent(node)) and field.type == "field_expression" and (above := self._parent(field)):
+            node = above
+            method = self._code(field.child_by_field_name("field"))
             if method in ("arg", "args"):
                 args, _ = self._arguments(node.child_by_field_name("arguments"), node)
                 words += args if method == "arg" or isinstance(args[0] if args else HOLE, list) else [Splat()]
@@ -402,14 +354,14 @@ class Reader:
 
     def _macro(self, node: Node) -> Iterator[Call]:
         """The calls within a macro's arguments, which the grammar leaves as tokens."""
-        inner = _source(node.named_children[-1])[1:-1]
+        inner = self._code(node.named_children[-1])[1:-1]
         if "(" in inner:
             root, source = parsed(f"fn main() {{ ({inner}); }}", self._language)
-            yield from Reader(root, self._language, source).calls()
+            yield from Reader(root, self._language, source, self._deadline).calls()
 
     def _vector(self, node: Node) -> Value:
         tokens = node.named_children[-1]
-        if _source(node).startswith("vec!") and all(
+        if self._code(node).startswith("vec!") and all(
             child.type in self._grammar.strings for child in tokens.named_children
         ):
             return [self._text(child) for child in tokens.named_children]
@@ -420,19 +372,12 @@ class Reader:
         if self._language != "python":
             return
         for node in self._nodes:
-            if node.type not in ("attribute", "identifier") or node.parent is None:
+            parent = self._parent(node)
+            if node.type not in ("attribute", "identifier") or parent is None or parent.type in _NOT_VALUES:
                 continue
-            if node.parent.type in (
-                "attribute",
-                "import_from_statement",
-                "dotted_name",
-                "aliased_import",
-                "assignment",
-            ):
+            if parent.type == "call" and parent.child_by_field_name("function") == node:
                 continue
-            if node.parent.type == "call" and node.parent.child_by_field_name("function") == node:
-                continue
-            if node.type == "identifier" and _source(node) not in self._aliases:
+            if node.type == "identifier" and self._code(node) not in self._aliases:
                 continue
             name = self._name(node)
             if name in TABLES["python"] and TABLES["python"][name] in STARTS:
@@ -459,8 +404,6 @@ def parsed(code: str, language: str) -> tuple[Node, bytes]:
 
 
 def _parse(code: str, language: str) -> tuple[Node, bytes]:
-    from .grammars import parse
-
     grammar = GRAMMARS[language]
     function = "language_php_only" if language == "php" and "<?" not in code else grammar.function
     source = code.encode("utf-8", "replace")
@@ -470,24 +413,11 @@ def _parse(code: str, language: str) -> tuple[Node, bytes]:
     return tree.root_node, source
 
 
-def _walk(root: Node) -> Iterator[Node]:
-    """All nodes, in source order, whatever the depth."""
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        yield node
-        stack += reversed(node.children)
-
-
 def _operator(node: Node) -> str:
     operator = node.child_by_field_name("operator")
     if operator is not None:
         return operator.type
     return next((child.type for child in node.children if not child.is_named and child.type in _JOINS | {"="}), "")
-
-
-def _source(node: Node | None) -> str:
-    return node.text.decode("utf-8", "replace") if node is not None and node.text is not None else ""
 
 
 def _line(node: Node) -> int:
