@@ -15,7 +15,7 @@ from capy_store.store import Store
 KEY = Key("x'" + "5a" * 32 + "'")
 TEXT = """authentication of the client failed with an error; the database lost its connection
 middleware access policies in Kubernetes, JSON and cache settings, a show of wisdom, an overwhelming negative result
-particular receivers met in overheated session rooms of a process"""
+particular receivers met in overheated session rooms of a process, each a permutation"""
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +43,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         ("ddatabase", "database"),
         ("dtaabase", "database"),
         ("authnetcation", "authentication"),  # two edits in a long word
+        ("permutaion", "permutation"),  # its ending is none, so it is no stem of four letters less
     ],
 )
 def test_a_mistyped_word_is_corrected(store: Store, wrong: str, meant: str) -> None:

@@ -68,8 +68,12 @@ def answer(
             return SearchResult(query, [], {}, _reasons(db, asked, where))
         found = look_up(db, asked, where)
         limit = max(1, min(limit, MOST_HITS))
-        rows, scores, notes = _candidates(db, asked, found, where, limit)
-        chosen = _choose(rank(found.question, rows, scores, window or size_for(limit)), limit)
+        chosen: list[Ranked] = []
+        if found.is_answerable:
+            rows, scores, notes = _candidates(db, asked, found, where, limit)
+            chosen = _choose(rank(found.question, rows, scores, window or size_for(limit)), limit)
+        else:
+            notes = _too_little(found)
         if asked.cut:
             notes.append("the query is long: only a part of its words was used")
         if not chosen:
@@ -186,6 +190,16 @@ def _layers(question: Question, hit: Ranked) -> tuple[str, ...]:
         lane = question.groups[i].lane
         layers.append("part" if lane == "porter" else lane)
     return tuple(dict.fromkeys(layers)) or ("porter",)
+
+
+def _too_little(found: Lookup) -> list[str]:
+    """Why a question is not answered of which one word is met."""
+    if not found.known:
+        return []
+    word = found.known[0]
+    return [
+        f"of the query's words only {word!r} is here, in {found.counts[word]:,} chunks: search it alone to see them"
+    ]
 
 
 def _reasons(db: Connection, asked: Query, where: Scope) -> list[str]:

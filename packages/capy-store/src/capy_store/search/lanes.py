@@ -75,6 +75,12 @@ def frequency(db: Connection, term: str, scope: Scope, most: int = BUDGET) -> in
     return int(db.execute(sql, (expression(term), *scope.parameters, most + 1)).fetchone()[0])
 
 
+def together(db: Connection, terms: Sequence[Sequence[str]], scope: Scope) -> bool:
+    """True when one chunk in scope holds a term of each of the lists."""
+    match = " AND ".join(f"({' OR '.join(map(expression, alternatives))})" for alternatives in terms)
+    return bool(_newest(db, match, scope, 1))
+
+
 def within_budget(counts: dict[str, int], budget: int = BUDGET) -> list[str]:
     """The rarest terms that are in the index, as many as the budget of rows allows, but one at least."""
     chosen: list[str] = []

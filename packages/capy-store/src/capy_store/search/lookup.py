@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from capy_core.database import Connection
 
 from . import canary, lanes
+from .doubt import is_carried
+from .guesses import Guessed, corrected
 from .lanes import Row, idf
 from .matching import Form, lowered
 from .rank import Group, Question
-from .scope import EVERYTHING, Scope
+from .scope import Scope
 from .terms import Query
-from .vocabulary import Guess, nearest
 from .words import synonyms
 
 MOST_GROUPS = 32
@@ -22,6 +23,7 @@ _COMMON_SYNONYM = 500  # chunks; a synonym of more tells nothing
 _VERIFIED = 15
 _LOOSE = 0.5  # the weight of a synonym below which it only often means the same
 _MOST_UNKNOWN = 8  # words that are not in the index and are looked into
+_MOST_JOINED = 8  # words of a question that one chunk must hold when they are guessed
 _WHOLE_SUBSTRING = 6  # letters; a shorter one must stand at an end of its word
 
 
@@ -35,6 +37,8 @@ class Lookup:
         related: the same for synonyms.
         rows: chunks that hold an unknown word inside a longer one, by id.
         corrected: word of the question -> word that was searched in its place.
+        known: the words of the question that are in the index as they were written.
+        is_answerable: False when so little of the question is met that it is likely about something else.
     """
 
     question: Question
@@ -42,6 +46,8 @@ class Lookup:
     related: dict[str, int] = field(default_factory=dict)
     rows: dict[int, Row] = field(default_factory=dict)
     corrected: dict[str, str] = field(default_factory=dict)
+    known: tuple[str, ...] = ()
+    is_answerable: bool = True
 
 
 def look_up(db: Connection, query: Query, scope: Scope) -> Lookup:
@@ -54,62 +60,98 @@ class _Reader:
         self._db, self._query, self._scope = db, query, scope
         terms = (*query.words, *query.parts, *query.pairs)
         self._counts = {term: lanes.frequency(db, term, scope) for term in terms}
-        self._unknown = 0
-        if not all(self._counts[word] for word in query.words):
+        known = tuple(word for word in query.words if self._counts[word])
+        if len(known) < len(query.words):
             canary.check(db)
-        # where no word of several is known, the question is likely about something else: guess with care;
-        # but who names a source expects the answer to be in it
-        known = any(self._counts[word] for word in query.words)
-        self._lenient = known or len(query.words) == 1 or scope.is_named
+        # where too little of a question is known, it is likely about something else: guess with care; but one word
+        # alone has nothing to bear it out, and who names a source expects the answer to be in it
+        is_single = len(query.words) < 2 and not query.pairs
+        self._lenient = is_single or scope.is_named or is_carried(query, self._counts, scope.chunks)
+        self._unknown = [word for word in query.words if not self._counts[word]][:_MOST_UNKNOWN]
+        self._guesses: dict[str, Guessed | None] = {}
         question = Question([], [], query.signs, query.about_failure)
-        self._found = Lookup(question, {term: count for term, count in self._counts.items() if count})
+        counts = {term: count for term, count in self._counts.items() if count}
+        self._found = Lookup(question, counts, known=known)
 
     def read(self) -> Lookup:
         query, found = self._query, self._found
-        groups = [self._word(word) for word in query.words]
+        literals = [self._literal(literal) for literal in query.literals]
+        inside = {word: held for word in self._unknown if (held := self._inside(word))}
+        found.is_answerable = self._lenient or bool(found.rows) or self._is_borne_out()
+        if not found.is_answerable:
+            return found
+        groups = [self._word(word, inside.get(word, 0)) for word in query.words]
         groups += [self._term(part, _PART_WEIGHT) for part in query.parts if self._counts[part]]
         groups += [self._term(pair, 1.0) for pair in query.pairs if self._counts[pair]]
         if len(groups) > MOST_GROUPS:
             least = sorted((group.idf for group in groups), reverse=True)[MOST_GROUPS - 1]
             groups = [group for group in groups if group.idf >= least][:MOST_GROUPS]
-        literals = [self._literal(literal) for literal in query.literals]
         if not groups:  # signs alone, such as `===`
             groups = [Group(literal, [Form(literal, anywhere=True)], 1.0, "trigram") for literal in query.literals]
         found.question = Question(groups, literals, query.signs, query.about_failure)
         return found
 
-    def _word(self, word: str) -> Group:
+    def _is_borne_out(self) -> bool:
+        """Whether guesses make sense of the question: one chunk holds every word or what it may stand for.
+
+        Where one of the words is there as written, most of them are enough.
+        """
+        words = self._query.words[:_MOST_JOINED]
+        met = [forms for word in words if (forms := self._met_as(word))]
+        enough = len(words) // 2 + 1 if self._found.known else len(words)
+        return not self._query.pairs and len(met) >= enough and lanes.together(self._db, met, self._scope)
+
+    def _met_as(self, word: str) -> list[str]:
+        if self._counts[word]:
+            return [word, *self._synonyms(word)]
+        guess = self._guess(word)
+        return [*self._synonyms(word), *([guess.word] if guess else [])]
+
+    def _word(self, word: str, inside: int) -> Group:
         count = self._counts[word]
         group = Group(word, [Form(word)], 0.0, is_name=word in self._query.names)
-        if not count and self._unknown < _MOST_UNKNOWN:
-            self._unknown += 1
-            count = self._inside(word, group) or self._corrected(word, group)
-        for other, weight in synonyms(word).items():
-            if weight < _LOOSE and not self._lenient:
-                continue
-            number = lanes.frequency(self._db, other, self._scope, _COMMON_SYNONYM)
-            if number:
-                group.forms.append(Form(other, weight))
-                if number <= _COMMON_SYNONYM:
-                    self._found.related[other] = number
+        if inside:
+            count, group.forms, group.lane = inside, [self._form_inside(word)], "trigram"
+        elif not count and (guess := self._guess(word)):
+            count, group.forms, group.lane = guess.chunks, [Form(guess.word, _CORRECTED_WEIGHT)], "fuzzy"
+            self._found.corrected[word] = guess.word
+            self._found.counts[guess.word] = count
+        for other, (weight, number) in self._synonyms(word).items():
+            group.forms.append(Form(other, weight))
+            if number <= _COMMON_SYNONYM:
+                self._found.related[other] = number
         # a word that is met nowhere must not outweigh those that are
         group.idf = idf(count, self._scope.chunks) if count else idf(0, self._scope.chunks) / 2
         return group
+
+    def _synonyms(self, word: str) -> dict[str, tuple[float, int]]:
+        """The synonyms that are in the index: what they count, and the chunks that hold them."""
+        found = {}
+        for other, weight in synonyms(word).items():
+            if weight >= _LOOSE or self._lenient:
+                number = lanes.frequency(self._db, other, self._scope, _COMMON_SYNONYM)
+                if number:
+                    found[other] = weight, number
+        return found
+
+    def _guess(self, word: str) -> Guessed | None:
+        """What an unknown word was meant to be."""
+        if word not in self._guesses:
+            asked = word in self._unknown
+            self._guesses[word] = corrected(self._db, word, self._scope, lenient=self._lenient) if asked else None
+        return self._guesses[word]
+
+    def _inside(self, word: str) -> int:
+        """Look for an unknown word inside longer ones; the number of chunks that hold it."""
+        return self._verified(self._form_inside(word), word) if len(word) >= 4 else 0
+
+    def _form_inside(self, word: str) -> Form:
+        return Form(word, verbatim=True, anywhere=self._lenient)
 
     def _term(self, term: str, weight: float) -> Group:
         unspaced = not term.isascii()
         form = Form(term, weight, anywhere=unspaced)
         return Group(term, [form], idf(self._counts[term], self._scope.chunks), "cjk" if unspaced else "porter")
-
-    def _inside(self, word: str, group: Group) -> int:
-        """Look for an unknown word inside longer ones; the number of chunks that hold it."""
-        if len(word) < 4:
-            return 0
-        form = Form(word, verbatim=True, anywhere=self._lenient)
-        held = self._verified(form, word)
-        if held:
-            group.forms, group.lane = [form], "trigram"
-        return held
 
     def _verified(self, form: Form, text: str) -> int:
         ids = lanes.containing(self._db, text, self._scope)
@@ -122,36 +164,6 @@ class _Reader:
                 if held <= _VERIFIED:
                     self._found.rows[row.id] = row
         return held
-
-    def _corrected(self, word: str, group: Group) -> int:
-        """Take an unknown word for the known one nearest to it; the number of chunks that hold that."""
-        if self._scope.ids is not None and lanes.frequency(self._db, word, EVERYTHING, 0):
-            return 0  # it is no typing error: other sources hold it
-        guess = self._best_guess(word, nearest(self._db, word, lenient=self._lenient))
-        if guess is None:
-            return 0
-        surface, count = guess
-        group.forms, group.lane = [Form(surface, _CORRECTED_WEIGHT)], "fuzzy"
-        self._found.corrected[word] = surface
-        self._found.counts[surface] = count
-        return count
-
-    def _best_guess(self, word: str, guesses: list[Guess]) -> tuple[str, int] | None:
-        """The guess whose written form is nearest. The index holds stems, in which different words look alike."""
-        best = None
-        for guess in guesses:
-            count = lanes.frequency(self._db, guess.word, self._scope)
-            ids = lanes.newest(self._db, guess.word, self._scope, 3) if count else []
-            form = Form(guess.word)
-            for row in lanes.fetch(self._db, ids, self._scope):
-                text = f"{row.title}\n{row.body}"
-                low = lowered(text)
-                for start, end in form.places(text, low, 12):
-                    surface = low[start:end]
-                    distance = guess.distance(word, surface, lenient=self._lenient)
-                    if distance is not None and (best is None or (distance, -count, surface) < best):
-                        best = (distance, -count, surface)
-        return (best[2], -best[1]) if best else None
 
     def _literal(self, literal: str) -> Form:
         """A name or phrase to be met verbatim; looked for as a substring where the words alone cannot find it."""

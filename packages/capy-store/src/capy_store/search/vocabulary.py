@@ -13,7 +13,8 @@ from capy_core.database import Connection
 from capy_core.porter import stem
 
 _MOST_ROWS = 20_000
-_MOST_GUESSES = 3
+_MOST_GUESSES = 8
+_SHORTEST_START = 5  # letters of a word whose ending is mistyped that must be a stem
 _TWO_EDITS_FROM = 8  # letters
 _REPLACE_FROM = 5  # in a word of four letters another letter makes another word
 _KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
@@ -21,6 +22,7 @@ _RANGES = """
 SELECT term, doc FROM json_each(?) CROSS JOIN temp.terms
 WHERE term >= value ->> 0 AND term < value ->> 1 AND length(term) BETWEEN ? AND ? LIMIT ?
 """
+_STARTS = "SELECT term FROM json_each(?) CROSS JOIN temp.terms WHERE term = value"
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,8 @@ def nearest(db: Connection, word: str, *, lenient: bool) -> list[Guess]:
 
     Words with digits and those under four letters are never corrected. Ties go to the longer common beginning, then
     the more frequent, then the alphabet. Edits among the first two letters are looked for when no stem that begins
-    alike is near.
+    alike is near. Last come the stems that the word begins with: what follows may be a mistyped ending, which leaves a
+    word its whole length, far from any stem (`permutaion`).
     """
     wrong = stem(word)
     if len(word) < 4 or len(wrong) < 3 or not word.isalpha() or not word.isascii():
@@ -60,7 +63,8 @@ def nearest(db: Connection, word: str, *, lenient: bool) -> list[Guess]:
     forms = {word, wrong}
     near = _near(db, forms, [_range(wrong[:2])], most) or _near(db, forms, _other_beginnings(wrong), 1)
     order = sorted((distance, -_common(wrong, term), -count, term) for term, (distance, count) in near.items())
-    return [Guess(spelled(term)) for *_, term in order[:_MOST_GUESSES]]
+    guesses = [spelled(term) for *_, term in order[:_MOST_GUESSES]]
+    return [Guess(guess) for guess in dict.fromkeys((*guesses, *_begun(db, word)))]
 
 
 def spelled(stem_: str) -> str:
@@ -69,6 +73,12 @@ def spelled(stem_: str) -> str:
         if stem(stem_ + ending) == stem_:
             return stem_ + ending
     return stem_[:-1] + "y" if stem(stem_[:-1] + "y") == stem_ else stem_
+
+
+def _begun(db: Connection, word: str) -> list[str]:
+    """Words whose stem is a beginning of `word`, the longest first."""
+    starts = json.dumps([word[:end] for end in range(len(word) - 1, _SHORTEST_START - 1, -1)])
+    return [spelled(term) for (term,) in db.execute(_STARTS, (starts,))]
 
 
 def _open_terms(db: Connection) -> None:
