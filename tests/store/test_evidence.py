@@ -9,7 +9,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capy_store.evidence import Evidence, find, render
+from capy_store.evidence import Evidence, budget_for, find, render
 from capy_store.evidence.sift import LONGEST, sift
 
 NOISE = "\n".join(f"12:00:{i % 60:02} worker-{i % 7} finished job {i} in {i % 13} ms" for i in range(3000))
@@ -80,6 +80,35 @@ def test_a_member_of_a_record_brings_the_name_of_the_record() -> None:
 def table(mark: str, quote: str = "") -> str:
     rows = [f"{quote}ship {i}{quote}{mark}{(i * 7919) % 5003}{mark}{i % 3}.5K" for i in range(4000)]
     return "\n".join([mark.join(("name", "cargoTons", "price")), *rows]) + "\n"
+
+
+def test_a_member_of_a_record_brings_what_the_record_says() -> None:
+    records = [
+        {"code": f"W{number:03}", "column": number, "cell": None, "fix": None, "message": f"case {number} goes amiss"}
+        for number in range(200)
+    ]
+    shown = render(find(json.dumps(records, indent=2), "W117", budget=900))
+    assert "case 117 goes amiss" in shown
+
+
+def test_a_record_on_an_endless_line_is_not_cut_in_two() -> None:
+    for target in range(100, 140):  # wherever the cuts fall
+        records = [
+            {"number": n, "title": "Page forgets its filter", "body": "Seen since. " * (n % 7)} for n in range(200)
+        ]
+        records[target] |= {"title": "Guests read private notes", "body": "Hidden " + "of the week " * 12 + "7.3.1"}
+        shown = render(find(json.dumps(records, separators=(",", ":")), "guests private notes", budget=1000))
+        assert '"title":"Guests read private notes"' in shown
+        assert "7.3.1" in shown
+
+
+def test_prose_gets_more_room_than_a_log_of_its_size() -> None:
+    words = [f"{one}{two}" for one in ("lan", "tern", "kee", "per", "wa", "ter") for two in ("ce", "ly", "ning", "dow")]
+    prose = " ".join(f"{a} {b} {c}." for a in words for b in words for c in words[:9])[:10_000]
+    log = "".join(f"12:00:{n % 60:02} worker-{n % 7} finished its job in time, all is well\n" for n in range(160))[
+        :10_000
+    ]
+    assert budget_for(log) < budget_for(prose) <= 4_000
 
 
 def test_of_a_table_the_rows_with_most_and_least_of_a_named_column_come() -> None:

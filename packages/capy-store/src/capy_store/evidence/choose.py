@@ -14,18 +14,25 @@ from .worth import by_worth
 
 LARGEST = 6000
 SMALLEST = 1000  # a text that is not larger comes whole
-SHARE = 0.25
-ROOT = 16.0  # times the square root of the size: a larger text needs relatively less
+SHARE = 0.4
+# times the square root of the text's size when packed: a larger text needs relatively less, and one that repeats itself
+# little (prose, code) relatively more
+ROOT = 44.0
+_PACKED = 1 << 20  # characters that are enough to tell
 MORE = 0.5  # of a budget for each further question
 HEAD, TAIL = 3, 5
 ENDS = 0.3  # of the budget, at most
 ANNOUNCED = 4  # lines that go along with one that ends in a colon
 
 
-def budget_for(size: int, questions: int = 1) -> int:
-    """The bytes to show of a text of `size` bytes."""
-    one = min(LARGEST, SHARE * size, ROOT * size**0.5)
-    return int(max(SMALLEST, min(one * (1 + MORE * (questions - 1)), SHARE * size)))
+def budget_for(text: str, questions: int = 1) -> int:
+    """The bytes to show of a text, for so many questions about it."""
+    import zlib
+
+    data = text[:_PACKED].encode("utf-8", "surrogatepass")
+    share = SHARE * (len(data) if len(text) <= _PACKED else len(text))
+    one = min(LARGEST, share, ROOT * len(zlib.compress(data, 1)) ** 0.5)
+    return int(max(SMALLEST, min(one * (1 + MORE * (questions - 1)), share)))
 
 
 def gap(line: int) -> str:

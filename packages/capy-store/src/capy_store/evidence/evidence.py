@@ -59,8 +59,7 @@ def find(text: str, question: str | Sequence[str], *, budget: int | None = None,
     Args:
         text: of any length; colour codes and carriage returns may be in it.
         question: any text, or several, which share the budget.
-        budget: bytes of the rendered spans, at most; None: by the text's size, a quarter of it and 6,000 at most (for
-            one question).
+        budget: bytes of the rendered spans, at most; None: see `budget_for`, for one question at most 6,000.
         failed: what printed it failed: lines that tell of failure count as if they were asked for.
 
     Returns:
@@ -70,7 +69,7 @@ def find(text: str, question: str | Sequence[str], *, budget: int | None = None,
     size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
     page = read(text) if len(text) <= LONGEST else _read_long(text, questions)
     asked = [look_up(page, one) for one in questions]
-    room = budget_for(size, len(questions)) if budget is None else budget
+    room = budget_for(text, len(questions)) if budget is None else budget
     chosen = choose(page, asked, room, failed=failed)
     corrected: dict[str, str] = {}
     for one in asked:

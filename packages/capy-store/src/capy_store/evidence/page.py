@@ -15,6 +15,7 @@ LONGEST = 600  # characters; a longer line is read in pieces
 PIECE = 300
 
 _MARKS = " \t,;&|>}])"
+_ENDS = ("},{", "}, {", "],[")
 
 
 @dataclass(slots=True)
@@ -87,11 +88,13 @@ def _last_state(line: str) -> str:
 
 
 def _pieces(line: str) -> list[str]:
-    """A long line cut between tokens."""
+    """A long line cut between records of JSON where a record ends nearby, else between tokens."""
     pieces, start, length = [], 0, len(line)
     while length - start > LONGEST:
         end = start + PIECE
-        best = max(line.rfind(mark, start + PIECE // 2, end) for mark in _MARKS)
+        best = max(line.rfind(mark, start + PIECE // 2, end + PIECE // 2) for mark in _ENDS)
+        if best < 0:
+            best = max(line.rfind(mark, start + PIECE // 2, end) for mark in _MARKS)
         cut = best + 1 if best > 0 else end
         pieces.append(line[start:cut])
         start = cut

@@ -8,11 +8,14 @@ from .page import Page
 
 _REACH = 40  # lines up and down
 _KEY = re.compile(r'((?: |- )*)"?[\w./-]+"?\s*:(?:\s|$)')
-_NAME = re.compile(r'(?: |- )*"?\w*(?:name|title|label|slug|path|key|id)"?\s*:\s*\S', re.IGNORECASE)
+_NAME = re.compile(
+    r'(?: |- )*"?\w*(?:name|title|label|slug|path|key|id|message|msg|summary|reason|description)"?\s*:\s*\S',
+    re.IGNORECASE,
+)
 
 
 def names(page: Page, unit: int) -> list[int]:
-    """The units beside a `key: value` line, in the same record, whose keys name it."""
+    """The units beside a `key: value` line, in the same record, whose keys name it or say what it is about."""
     found: list[int] = []
     indent = _indent(page.units[unit])
     if indent is None:
