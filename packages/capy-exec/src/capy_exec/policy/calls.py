@@ -234,7 +234,7 @@ TABLES: dict[str, dict[str, str]] = {
         spawn="pcntl_exec",
         eval="eval assert",
         open="fopen",
-        read="file_get_contents file readfile parse_ini_file show_source highlight_file",
+        read="include file_get_contents file readfile parse_ini_file show_source highlight_file",
         write="file_put_contents unlink",
         copy="copy rename",
     ),

@@ -119,7 +119,8 @@ class Forms:
         takes_value = _TAKES_VALUE.get(name, set())
         if len(words) > 1 and (words[1][:1] in "-+") and (first := _first_operand(words, takes_value)) < len(words):
             self.word_lists.append([name, *words[first:]])
-        self.firsts = {form[0] for form in self.word_lists} if getattr(words[0], "known", True) else set()
+        name_is_known = getattr(words[0], "known", True)
+        self.firsts = {form[0].partition(" ")[0] for form in self.word_lists if name_is_known}
         self.texts = list(dict.fromkeys(" ".join(form) for form in self.word_lists))
         if command.assignments:
             before = " ".join(f"{variable}={value}" for variable, value in command.assignments)

@@ -76,7 +76,7 @@ class _Judge:
 
     def code(self, code: str, language: str, depth: int = 0) -> None:
         """Judge code in any language."""
-        if language in _SHELLS:
+        if language.lower() in _SHELLS:
             self._shell(code, depth)
             return
         from .embedded import read

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import time
+from _thread import allocate_lock  # `threading` has the same, and much besides that takes time to load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ SECONDS = 1.0
 """Longest time for one parse. Ordinary code takes milliseconds; hostile code can take the square of its length."""
 
 _WHOLE = 4096
+_loading = allocate_lock()
+"""Held while a grammar is loaded: a module that two threads load at once has two of each type, which do not mix."""
 _languages: dict[str, Language] = {}
 
 
@@ -48,10 +51,11 @@ def parse(package: str, source: bytes, *, function: str = "language") -> Tree | 
 def _parser(package: str, function: str) -> Parser:
     """A parser of its own for each text, so that nothing of one text is left for the next."""
     key = f"{package}.{function}"
-    core = _compiled("tree_sitter")
-    if key not in _languages:
-        language = getattr(_compiled(package), function)()
-        _languages[key] = core.Language(_capsule(language) if isinstance(language, int) else language)
+    with _loading:
+        core = _compiled("tree_sitter")
+        if key not in _languages:
+            language = getattr(_compiled(package), function)()
+            _languages[key] = core.Language(_capsule(language) if isinstance(language, int) else language)
     parser: Parser = core.Parser(_languages[key])
     return parser
 

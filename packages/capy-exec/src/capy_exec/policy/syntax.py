@@ -33,6 +33,7 @@ _SAME_TEXT = words_set(
 )
 _NO_VALUES = words_set("comment keyword_argument pair block do_block lambda arrow_function function_expression")
 _NOT_VALUES = words_set("attribute import_from_statement dotted_name aliased_import assignment")
+_INCLUDES = words_set("include_expression include_once_expression require_expression require_once_expression")
 _DEEPEST = 100
 _LONGEST_NAME = 400  # of what is called, as it is written; only its end is looked up
 # Functions that call the function whose name they are given
@@ -77,7 +78,7 @@ class Reader:
                 yield Call("`...`", [self._text(node)], {}, _line(node))
             elif node.type == "macro_invocation" and self._language == "rust":
                 yield from self._macro(node)
-            elif node.type == "include_expression":
+            elif node.type in _INCLUDES:
                 yield Call("include", [self._value(child) for child in node.named_children], {}, _line(node))
         self._find_values_of_spawns()
 
