@@ -157,3 +157,20 @@ def test_several_queries_have_heads_share_the_budget_and_say_what_was_read(store
 def test_a_search_is_not_larger_than_what_was_searched(store: Store) -> None:
     result = store.search("pool", sources=["guide.md"])
     assert len(reply.search([result], raw_bytes=48)) <= 48
+
+
+def test_of_a_long_section_the_lines_that_answer_are_shown_with_their_numbers_in_the_document(tmp_path: Path) -> None:
+    lines = ["# Harbour", ""]
+    lines += [f"Paragraph {number} tells of a harbour and of what its keeper does there." for number in range(50)]
+    lines[30] = "The lamp is changed by two keepers, never by one."
+    with Store.open(tmp_path / "knowledge.db", Key(f"x'{'5a' * 32}'")) as store:
+        store.index(Document("handbook", "\n".join(lines)))
+        result = store.search("who changes the lamp")
+    assert len(result.hits[0].content) > reply.HIT_BUDGET
+    text = reply.search([result])
+    shown = text.split("\n")
+    marks = [number for number, line in enumerate(shown) if line.startswith("[l. ")]
+    at = shown.index(lines[30])
+    before = max(mark for mark in marks if mark < at)
+    assert int(shown[before].split()[1].rstrip("]")) + at - before - 1 == 31
+    assert len(text.encode()) < reply.HIT_BUDGET + 200

@@ -6,6 +6,7 @@ Of a run that failed, the exit code, the failing lines and the end of stderr are
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from capy_core.text import cut_head, cut_middle
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from capy_store.evidence import Evidence
 
 BATCH_BUDGET = 16_000  # bytes
+HIT_BUDGET = 1500
 SEARCH_BUDGET = 6_000
 STDERR_BUDGET = 1_500
 _DROPPED = ("context", "head", "summary", "match", "tail", "failure")  # what makes room first
@@ -151,6 +153,7 @@ def _found(result: SearchResult, budget: int, *, headed: bool) -> str:
     by_source: dict[str, list[Hit]] = {}
     shown = 0
     for hit in result.hits:
+        hit = replace(hit, content=_shortened(hit, result.query))
         cost = _bytes(_placed(hit)) + 1 + (0 if hit.label in by_source else _bytes(_headline(hit)) + 1)
         if cost <= left or not shown:
             by_source.setdefault(hit.label, []).append(hit)
@@ -167,6 +170,17 @@ def _found(result: SearchResult, budget: int, *, headed: bool) -> str:
 def _headline(hit: Hit) -> str:
     stale = {"changed": " (the file has changed since)", "missing": " (the file is gone)"}.get(hit.stale, "")
     return f"--- {hit.label}{stale}"
+
+
+def _shortened(hit: Hit, query: str) -> str:
+    """A hit's text; of a long one, such as a section of a document, the lines that answer."""
+    if _bytes(hit.content) <= HIT_BUDGET:
+        return hit.content
+    from capy_store.evidence import find, render_spans
+
+    before = hit.line_start - 1
+    spans = find(hit.content, query, budget=HIT_BUDGET).spans
+    return render_spans([replace(span, first=span.first + before, last=span.last + before) for span in spans])
 
 
 def _placed(hit: Hit) -> str:
