@@ -108,6 +108,16 @@ def test_a_worktree_reads_the_main_worktrees_files_below_its_own(tmp_path: Path)
     assert (config.store.path, config.executor.timeout_s) == (".capy/kb.db", 8)
 
 
+def test_policies_of_all_files_add_up_and_grow_stricter(project: Path, user_file: Path) -> None:
+    write(user_file, '[policy]\ndeny = ["Bash(a)"]\nallow = ["Bash(b)"]\n')
+    write(project / ".capy" / "config.toml", '[policy]\ndeny = ["Bash(c)", "Bash(a)"]\nunreadable = "deny"\n')
+    write(project / ".capy.toml", '[policy]\nask = ["Read(d)"]\nunreadable = "ask"\n')
+    warnings = Warnings()
+    policy = load(project, warnings).policy
+    assert (policy.deny, policy.ask, policy.allow) == (("Bash(a)", "Bash(c)"), ("Read(d)",), ("Bash(b)",))
+    assert (policy.unreadable, [code for code, _, _ in warnings]) == ("deny", ["ignored_config_key"])
+
+
 # --- what a project may not do ---
 
 
@@ -336,3 +346,20 @@ def test_the_document_lists_exactly_the_settings_with_their_defaults() -> None:
         value = getattr(getattr(Config(), section), key)
         toml = json.dumps(value) if isinstance(value, bool | str | tuple) else str(value)
         assert shown.replace("_", "") == toml.replace("_", ""), name
+
+
+# --- [policy] ---
+
+
+@pytest.mark.parametrize("text", ['allow = ["Bash"]', 'unreadable = "allow"'])
+def test_a_project_may_not_allow(project: Path, text: str) -> None:
+    config, warning = refused(project, f"[policy]\n{text}\n")
+    assert config == Config()
+    assert text.partition(" ")[0] in warning
+
+
+@pytest.mark.parametrize("text", ['deny = ["Bash("]', 'ask = ["rm -rf"]', "deny = 3", 'unreadable = "never"'])
+def test_a_policy_that_is_none_is_an_error(project: Path, text: str) -> None:
+    file = write(project / ".capy.toml", f"[policy]\n{text}\n")
+    with pytest.raises(BadConfig, match=re.escape(str(file))):
+        load(project, Warnings())

@@ -184,7 +184,8 @@ def _apply(config: Config, file: Path, allowed: Config | None, warn: Warn) -> Co
                 _unknown(file, key, warn)
             continue
         checked = _checked(file, key, value)
-        reason = _objection(key, checked, allowed) if allowed else ""
+        # Policies only grow stricter, so there the earlier files are the limit, too
+        reason = _objection(key, checked, replace(allowed, policy=config.policy)) if allowed else ""
         if reason:
             warn(
                 "ignored_config_key", f"{file}: {key} is ignored: {reason}", f"set it in {_user_file()} if you want it"
