@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from importlib.metadata import version
+from importlib.metadata import entry_points
 from inspect import cleandoc
 from pathlib import Path
 
@@ -52,7 +52,9 @@ def test_the_example_of_help_parses(command: tuple[str, ...], project: Path) -> 
 def test_version_is_that_of_the_package(tool: Tool, tool_name: str) -> None:
     done = tool(tool_name, "--version")
     assert done.returncode == 0
-    assert done.stdout.decode().split()[-1] == version(tool_name)
+    (entry,) = entry_points(group="console_scripts", name=tool_name)
+    assert entry.dist is not None
+    assert done.stdout.decode().split()[-1] == entry.dist.version
 
 
 def resolved(command: tuple[str, ...]) -> click.Command:

@@ -101,7 +101,8 @@ def putting(project: Path, platforms: Iterable[str], scope: str, warn: Warn) -> 
             warn("hooks_run_twice", message, f"switch that off in {title}, or leave one of the two out (--platform)")
     if scope in _IN_PROJECT:
         parts += [(GIT, part) for part in _git_parts(project, scope, warn)]
-    steps, pending = [], {}
+    steps: list[Step] = []
+    pending: dict[Path, bytes | None] = {}
     for platform, part in parts:
         try:
             change = apply.putting(part, pending)
@@ -142,7 +143,8 @@ def taking(project: Path, platforms: Iterable[str], scopes: Iterable[str], warn:
     for host, scope in staying:
         hint = f"to take it out, run: capy setup --uninstall --platform {host} --scope {scope}"
         warn("installed_elsewhere", f"{HOSTS[host].title} keeps capy with scope {scope}", hint)
-    steps, pending = [], {}
+    steps: list[Step] = []
+    pending: dict[Path, bytes | None] = {}
     for platform, scope, part in reversed(parts):
         change = apply.taking(part, pending)
         pending[part.path] = change.after

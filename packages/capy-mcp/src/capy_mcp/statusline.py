@@ -60,7 +60,7 @@ def stats_file(place: str) -> str:
     The nearest folder upwards that has counts, up to one that is a project.
     """
     try:
-        from _sha256 import sha256  # a third of this program's time cheaper than hashlib, which loads OpenSSL
+        from _sha256 import sha256  # type: ignore[import-not-found]  # hashlib would load OpenSSL: a third of the time
     except ImportError:
         from hashlib import sha256
     from capy_hook.log import state_folder

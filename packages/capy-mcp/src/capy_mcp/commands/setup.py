@@ -16,10 +16,17 @@ from capy_hook.install.hosts import HOSTS, SCOPES
 
 from .. import setup as library
 
+_IN_PROJECT = ("project", "local")
+
 
 @click.command()
-@click.option("--platform", "platforms", multiple=True, type=click.Choice(tuple(HOSTS)), help="A tool; may be repeated. "
-    "Default: those that are used here; with --uninstall all.")  # fmt: skip
+@click.option(
+    "--platform",
+    "platforms",
+    multiple=True,
+    type=click.Choice(tuple(HOSTS)),
+    help="A tool; may be repeated. Default: those that are used here; with --uninstall all.",
+)
 @click.option(
     "--scope",
     type=click.Choice(SCOPES),
@@ -30,9 +37,9 @@ from .. import setup as library
 @click.option("--uninstall", is_flag=True, help="Take out exactly what setup put in; keys and data stay.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @common_options
-@click.pass_obj
+@click.pass_context
 def setup(
-    app: App, platforms: tuple[str, ...], scope: str | None, dry_run: bool, uninstall: bool, yes: bool
+    ctx: click.Context, platforms: tuple[str, ...], scope: str | None, dry_run: bool, uninstall: bool, yes: bool
 ) -> None:
     """Wire capy into your AI tools: server, hooks, instructions, a guard in git; and make a key if there is none.
 
@@ -45,31 +52,44 @@ def setup(
         capy setup --platform codex --scope user --dry-run
         capy setup --uninstall
     """
+    app: App = ctx.obj
     project = project_root(app.project_dir)
     if uninstall:
-        scopes = (scope,) if scope else ("project", "local")
-        steps = library.taking(project, platforms or tuple(HOSTS), scopes, app.warn)
+        steps = library.taking(project, platforms or tuple(HOSTS), (scope,) if scope else _IN_PROJECT, app.warn)
     else:
         chosen = scope or "project"
         hosts = platforms or [host for host in library.found_platforms(project) if chosen in HOSTS[host].files]
         steps = library.putting(project, hosts, chosen, app.warn)
     records = [_record(step, dry_run) for step in steps]
-    changed = [record for record in records if record["action"] != "unchanged"]
-    if changed and not (dry_run or yes) and sys.stdin.isatty() and not app.as_json:
-        for record in changed:
-            click.echo(record["diff"])
-        click.confirm(f"Write {len({record['path'] for record in changed})} files?", default=True, abort=True)
+    if not (dry_run or yes or app.as_json) and sys.stdin.isatty() and not _agreed(records):
+        click.echo("nothing was written")
+        ctx.exit(1)
+    if not (dry_run or uninstall):
+        _ensure_key(app, project)
     if not dry_run:
-        made = None if uninstall else library.make_key(settings.load(project, lambda *_: None), project)
         library.carry_out(steps)
-        if made:
-            app.emit({"schema": "capy.keygen/1", "path": str(made)}, _told_of_key)
     for record in records:
         app.emit(record if dry_run else {**record, "diff": ""}, _told)
     if not app.as_json:
         _say_more(steps, uninstall, dry_run)
     if not (uninstall or dry_run):
         _warn_of_path(app, steps)
+
+
+def _agreed(records: list[Record]) -> bool:
+    """Show what would be written, and ask."""
+    from capy_core.display import harmless
+
+    changed = [record for record in records if record["action"] != "unchanged"]
+    for record in changed:
+        click.echo(harmless(record["diff"]))
+    files = len({record["path"] for record in changed})
+    return not files or click.confirm(f"Write {files} file{'' if files == 1 else 's'}?", default=True)
+
+
+def _ensure_key(app: App, project: Path) -> None:
+    if made := library.make_key(settings.load(project, lambda *_: None), project):
+        app.emit({"schema": "capy.keygen/1", "path": str(made)}, _told_of_key)
 
 
 def _record(step: library.Step, dry_run: bool) -> Record:
