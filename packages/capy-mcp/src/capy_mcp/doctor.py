@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -73,18 +74,22 @@ def _versions() -> Check:
 
 
 def _runtimes(thorough: bool) -> Check:
-    from capy_exec.runtimes import LANGUAGES, describe, find_runtime
+    from capy_exec.runtimes import LANGUAGES, Language, describe, find_runtime
 
-    path, found = os.environ.get("PATH", os.defpath), []
-    for name, language in LANGUAGES.items():
+    path = os.environ.get("PATH", os.defpath)
+
+    def told(language: Language) -> str:
         try:
             find_runtime(language, path)
         except CapyError:
-            continue
+            return ""
         number = describe(language, path)["version"] if thorough else None
-        found.append(f"{name} {number}" if number else name)
+        return f"{language.name} {number}" if number else language.name
+
+    with ThreadPoolExecutor(4) as pool:
+        found = [text for text in pool.map(told, LANGUAGES.values()) if text]
     detail = f"{len(found)} of {len(LANGUAGES)}: {', '.join(found)}"
-    if "shell" in found or any(item.startswith("shell ") for item in found):
+    if any(text.split()[0] == "shell" for text in found):
         return Check("runtimes", True, detail)
     return Check("runtimes", False, detail, "install bash, and see: capy exec runtimes")
 

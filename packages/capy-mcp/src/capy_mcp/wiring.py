@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _AGAIN = "run: capy setup"
 _ANSWER_S = 20.0
-_VERSION_S = 8.0
+_VERSION_S = 5.0
 _PROGRAMS = {
     "claude": "claude", "codex": "codex", "gemini": "gemini", "cursor": "cursor-agent", "vscode": "copilot",
     "opencode": "opencode", "kiro": "kiro-cli",
@@ -90,7 +90,7 @@ def checks(project: Path, *, thorough: bool) -> list[Check]:
         for kind, what in (("mcp", "capy is registered with no AI tool"), ("hooks", "no AI tool has capy's hooks"))
         if not any(place.part.name == kind for place in places)
     )
-    return [*missing, *well, *_guard(project), *(_host_versions() if thorough else ())]
+    return [*missing, *well, *_guard(project), *(_host_versions(project) if thorough else ())]
 
 
 def link_hint(folder: Path) -> str:
@@ -217,38 +217,36 @@ def _answers_an_event(words: list[str], env: Mapping[str, str], project: Path) -
     return problem or (f"ends with exit status {status}" if status else "")
 
 
-def _run(words: list[str], data: bytes, env: Mapping[str, str], project: Path) -> tuple[int, bytes, str]:
+def _run(
+    words: list[str], data: bytes, env: Mapping[str, str], project: Path, limit_s: float = _ANSWER_S
+) -> tuple[int, bytes, str]:
     """Exit status and stdout of a program, or why there is none. It is ended with all it started when it takes long."""
     whole = {**os.environ, "CLAUDE_PROJECT_DIR": str(project), **env}
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     try:
-        process = subprocess.Popen(words, cwd=project, env=whole, start_new_session=True, **pipes)  # type: ignore[call-overload]
+        process = subprocess.Popen(
+            words, cwd=project, env=whole, start_new_session=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
     except OSError as ex:  # such as an interpreter in the first line that is gone
         return 0, b"", f"cannot be started: {ex.strerror}"
     with process:
         try:
-            out, _ = process.communicate(data, _ANSWER_S)
+            out, _ = process.communicate(data, limit_s)
         except subprocess.TimeoutExpired:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            return 0, b"", f"gave no answer within {_ANSWER_S:.0f} s"
+            return 0, b"", f"gave no answer within {limit_s:.0f} s"
     return process.returncode, out, ""
 
 
-def _host_versions() -> Iterator[Check]:
+def _host_versions(project: Path) -> Iterator[Check]:
     """The AI tools on the PATH, as they name their versions."""
     there = {host: path for host, name in _PROGRAMS.items() if (path := shutil.which(name))}
     with ThreadPoolExecutor(max(1, len(there))) as pool:
-        for host, told in zip(there, pool.map(_version, there.values()), strict=True):
+        for host, told in zip(there, pool.map(lambda path: _version(path, project), there.values()), strict=True):
             yield Check(HOSTS[host].title, True, f"{there[host]}: {told}")
 
 
-def _version(program: str) -> str:
-    try:
-        done = subprocess.run(
-            [program, "--version"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=_VERSION_S,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired):
-        return "does not tell its version"
-    return done.stdout.decode("utf-8", "replace").strip().partition("\n")[0][:80] or "does not tell its version"
+def _version(program: str, project: Path) -> str:
+    _, out, _ = _run([program, "--version"], b"", {}, project, _VERSION_S)
+    return out.decode("utf-8", "replace").strip().partition("\n")[0][:80] or "does not tell its version"
