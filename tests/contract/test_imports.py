@@ -16,7 +16,7 @@ OTHER = {"asyncio", "jsonschema", "importlib.metadata", "pkg_resources", "email"
 
 RUN = """
 import sys
-from {module}.cli import main
+from {module} import main
 sys.argv = {argv!r}
 try:
     main()
@@ -29,14 +29,21 @@ print(*sys.modules, sep="\\n", file=open({report!r}, "w"))
 def loaded(tmp_path: Path, *argv: str, stdin: bytes = b"") -> set[str]:
     """The modules in a process that ran a tool's main in-process."""
     report = tmp_path / "modules.txt"
-    module = argv[0].replace("-", "_")
+    module = "capy_mcp.umbrella" if argv[0] == "capy" else f"{argv[0].replace('-', '_')}.cli"
     script = RUN.format(module=module, argv=list(argv), report=str(report))
     subprocess.run([sys.executable, "-c", script], input=stdin, capture_output=True, check=True, env=os.environ)
     return set(report.read_text().split())
 
 
 @pytest.mark.parametrize(
-    "argv", [("capy-store", "--help"), ("capy-store", "--version"), ("capy-exec", "--version"), ("capy-hook", "--help")]
+    "argv",
+    [
+        ("capy-store", "--help"),
+        ("capy-store", "--version"),
+        ("capy-exec", "--version"),
+        ("capy-hook", "--help"),
+        ("capy", "--version"),
+    ],
 )
 def test_help_and_version_load_no_machinery(tmp_path: Path, argv: tuple[str, ...]) -> None:
     assert loaded(tmp_path, *argv) & (NETWORK | SCREEN | DATABASE | OTHER | {"rapidfuzz", "tomllib"}) == set()

@@ -157,6 +157,26 @@ def test_hooks_installed_looked_at_and_taken_out(tool: Tool, records: Records, p
         assert [record["schema"] for record in records(tool("capy-hook", *command.split()).stdout)] == wanted, command
 
 
+def test_capy_set_up_checked_counted_and_taken_out(tool: Tool, records: Records, project: Path) -> None:
+    made, *changes = records(tool("capy", "setup").stdout)
+    assert (made["schema"], [change["part"] for change in changes]) == (
+        "capy.keygen/1",
+        ["hooks", "mcp", "instructions"],
+    )
+    checks = records(tool("capy", "doctor").stdout)
+    assert {check["schema"] for check in checks} == {"capy.check/1"}
+    tool("capy-store", "index", "--label", "x", stdin=b"text\n")
+    (savings,) = records(tool("capy", "stats").stdout)
+    assert (savings["schema"], savings["total"]["calls"], savings["store"]["sources"]) == ("capy.savings/1", 0, 1)
+    changes = records(tool("capy", "setup", "--uninstall").stdout)
+    assert [change["action"] for change in changes] == ["removed"] * 3
+
+
+def test_the_questions_of_the_demo(tool: Tool, records: Records, project: Path) -> None:
+    asked = records(tool("capy", "demo", timeout=110).stdout)
+    assert [record["schema"] for record in asked] == ["capy.demo/1"] * 5
+
+
 def test_a_report_of_a_bench(tool: Tool, records: Records, project: Path) -> None:
     documents, queries = [{"id": "a", "text": "The keeper winds the clockwork."}], [{"id": "q", "text": "keeper"}]
     for name, lines in (("docs", documents), ("queries", [{**queries[0], "relevant": ["a"]}])):

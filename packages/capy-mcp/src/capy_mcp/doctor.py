@@ -123,7 +123,7 @@ def _knowledge(project: Path, config: Config, key: Key | None, thorough: bool) -
     """The driver, the key, the database."""
     yield _driver()
     try:
-        key, problems = (key, []) if key else _key(config)
+        key, problems = (key, [Check("key", True, "read by this server")]) if key else _key(config)
         yield from problems
         database = paths.database_path(config, project)
         if not database.exists():

@@ -38,8 +38,11 @@ def doctor(context: Context, _arguments: dict[str, Any], _call: Call) -> Reply:
     """Whether capy works here."""
     from ..doctor import checks, shown
 
-    found = checks(context.project)
-    return Reply(shown(found))
+    try:
+        key = context.database_key()  # gone from the environment since it was read first
+    except CapyError:
+        key = None  # the doctor says why
+    return Reply(shown(checks(context.project, key=key)))
 
 
 def cleanup(context: Context, arguments: dict[str, Any], _call: Call) -> Reply:
