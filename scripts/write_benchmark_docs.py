@@ -22,7 +22,10 @@ WANTED = {
         "Retrieval quality",
         ("recall_at_1", "recall_at_3", "recall_at_10", "mrr", "ndcg_at_10", "negatives_answered"),
     ),
-    "reduction": ("Context reduction", ("compression", "context_recall", "perfect_recall", "effective_compression", "bytes", "tokens")),
+    "reduction": (
+        "Context reduction",
+        ("compression", "context_recall", "perfect_recall", "effective_compression", "bytes", "tokens"),
+    ),
 }
 
 Report = dict[str, Any]
