@@ -7,6 +7,8 @@ Usage: uv run python scripts/write_cli_docs.py [--check]
 
 from __future__ import annotations
 
+import argparse
+import os
 import sys
 from collections.abc import Iterator
 from importlib import import_module
@@ -15,11 +17,12 @@ from pathlib import Path
 
 import click
 
+HEAD = "# {}\n\nWritten by scripts/write_cli_docs.py.\n"
 PAGES = Path(__file__).parent.parent / "docs" / "cli"
 
 
 def main() -> int:
-    wanted = {PAGES / f"{tool}.md": page(tool, group) for tool, group in tools()}
+    wanted = {PAGES / f"{tool}.md": text for tool, text in tools()}
     stale = [path for path, text in wanted.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     left_over = sorted(set(PAGES.glob("*.md")) - set(wanted))
     if "--check" in sys.argv[1:]:
@@ -38,23 +41,29 @@ def main() -> int:
     return 0
 
 
-def tools() -> Iterator[tuple[str, click.Group]]:
-    """The installed commands of the workspace with their click groups, by name."""
+def tools() -> Iterator[tuple[str, str]]:
+    """The installed commands of the workspace with their pages, by name."""
     for entry in sorted(entry_points(group="console_scripts"), key=lambda entry: entry.name):
         if entry.module.startswith("capy_"):
             entry.load()
-            yield entry.name, group_of(entry.module)
+            parser = getattr(sys.modules[entry.module], "parser", None)  # of argparse: a tool that does without click
+            yield entry.name, plain_page(entry.name, parser()) if parser else page(entry.name, group_of(entry.module))
 
 
-def group_of(module: str) -> click.Group:
-    """The click group of an entry point: beside it, or in `cli` where the entry point has a fast path before click."""
+def plain_page(tool: str, parser: argparse.ArgumentParser) -> str:
+    os.environ["COLUMNS"] = "80"
+    return f"{HEAD.format(tool)}\n## {tool}\n\n```text\n{parser.format_help()}```\n"
+
+
+def group_of(module: str) -> click.Command:
+    """The click command of an entry point: beside it, or in `cli` where something faster comes before click."""
     beside = getattr(sys.modules[module], "group", None)
-    group: click.Group = beside or import_module(f"{module.partition('.')[0]}.cli").group
+    group: click.Command = beside or import_module(f"{module.partition('.')[0]}.cli").group
     return group
 
 
-def page(tool: str, group: click.Group) -> str:
-    parts = [f"# {tool}\n\nWritten by scripts/write_cli_docs.py.\n"]
+def page(tool: str, group: click.Command) -> str:
+    parts = [HEAD.format(tool)]
     options = ""
     for context in contexts(tool, group):
         about, _, rest = context.get_help().partition("\nOptions:\n")
@@ -66,10 +75,10 @@ def page(tool: str, group: click.Group) -> str:
     return "\n".join(parts)
 
 
-def contexts(tool: str, group: click.Group) -> Iterator[click.Context]:
+def contexts(tool: str, group: click.Command) -> Iterator[click.Context]:
     root = click.Context(group, info_name=tool, terminal_width=80, **group.context_settings)
     yield root
-    for name in group.list_commands(root):
+    for name in group.list_commands(root) if isinstance(group, click.Group) else ():
         command = group.get_command(root, name)
         if command:
             yield click.Context(command, info_name=name, parent=root, terminal_width=80, **command.context_settings)

@@ -20,12 +20,14 @@ Record = dict[str, Any]
 Records = Callable[[bytes], list[Record]]
 
 
-def groups() -> dict[str, click.Group]:
-    """The installed tools of this workspace and their click groups."""
+def groups() -> dict[str, click.Command]:
+    """The installed tools of this workspace and their click commands; capy-qualstat does without click."""
     found = {}
     for entry in entry_points(group="console_scripts"):
         if entry.module.startswith("capy_"):
             entry.load()
+            if hasattr(sys.modules[entry.module], "parser"):
+                continue
             # Some entry points have a fast path of their own before click; theirs is in the package's cli
             beside = getattr(sys.modules[entry.module], "group", None)
             found[entry.name] = beside or import_module(f"{entry.module.partition('.')[0]}.cli").group
@@ -37,7 +39,8 @@ def commands() -> list[tuple[str, ...]]:
     found: list[tuple[str, ...]] = []
     for tool, group in groups().items():
         found.append((tool,))
-        found += [(tool, name) for name in group.list_commands(click.Context(group, info_name=tool))]
+        if isinstance(group, click.Group):
+            found += [(tool, name) for name in group.list_commands(click.Context(group, info_name=tool))]
     return found
 
 

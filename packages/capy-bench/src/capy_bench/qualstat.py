@@ -7,6 +7,10 @@ import sys
 from .compare import Comparison, Row, Unusable, compare, read
 from .tables import both, single
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
 CLEAN, REGRESSION, UNUSABLE = 0, 1, 2
 _EPILOG = """\
 examples:
@@ -28,32 +32,8 @@ def run(arguments: list[str]) -> int:
         0: one report shown, or no regression; 1: a regression or a new failure; 2: wrong usage, a file that is no
         report, or reports of different datasets.
     """
-    import argparse
-
-    parser = argparse.ArgumentParser(
-        "capy-qualstat",
-        description="Show a report of capy-bench, or hold two against each other.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("base", help="a report, written by capy-bench ... --out FILE")
-    parser.add_argument("target", nargs="?", help="a report of the same dataset, to hold against the first")
-    parser.add_argument(
-        "--threshold", type=_share, default=0.02, help="what a metric from 0 to 1 may lose (default %(default)s)"
-    )
-    parser.add_argument(
-        "--relative",
-        type=_share,
-        default=0.10,
-        help="what a time, size or speed may lose, as a share of the base (default %(default)s)",
-    )
-    parser.add_argument("--all", action="store_true", help="show the figures that did not change, too")
-    parser.add_argument("--markdown", action="store_true", help="tables in Markdown")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="json: one object for scripts")
-    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="default: on a terminal")
     try:
-        options = parser.parse_args(arguments)
+        options = parser().parse_args(arguments)
     except SystemExit as ex:
         return UNUSABLE if ex.code else CLEAN
     try:
@@ -64,6 +44,35 @@ def run(arguments: list[str]) -> int:
     except BrokenPipeError:  # the reader has seen enough
         sys.stdout = None  # nothing left to flush into the closed pipe
         return 141
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    import argparse
+
+    command = argparse.ArgumentParser(
+        "capy-qualstat",
+        description="Show a report of capy-bench, or hold two against each other.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    command.add_argument("base", help="a report, written by capy-bench ... --out FILE")
+    command.add_argument("target", nargs="?", help="a report of the same dataset, to hold against the first")
+    command.add_argument(
+        "--threshold", type=_share, default=0.02, help="what a metric from 0 to 1 may lose (default %(default)s)"
+    )
+    command.add_argument(
+        "--relative",
+        type=_share,
+        default=0.10,
+        help="what a time, size or speed may lose, as a share of the base (default %(default)s)",
+    )
+    command.add_argument("--all", action="store_true", help="show the figures that did not change, too")
+    command.add_argument("--markdown", action="store_true", help="tables in Markdown")
+    command.add_argument("--format", choices=("text", "json"), default="text", help="json: one object for scripts")
+    command.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="default: on a terminal")
+    return command
 
 
 def as_record(found: Comparison) -> dict[str, object]:

@@ -9,10 +9,13 @@ from . import __version__
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="capy-mcp")
-def main() -> None:
+def group() -> None:
     """Serve capy's tools to an AI agent over stdin and stdout (MCP). Started by the agent's host, without arguments.
 
     \b
     Example:
       claude mcp add capy -- capy-mcp
     """
+
+
+main = group
