@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import select
 import sys
 
 from capy_core.barejson import decode, encode
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 _HANDSHAKE = {"protocolVersion", "capabilities", "clientInfo"}
 _CHUNK = 1 << 16
+_PATIENCE_MS = 1000  # how often the parent is looked at
 
 
 class Front:
@@ -42,6 +44,8 @@ class Front:
         self.replay: list[bytes] = []
         self.answered: int | str | None = None
         self.parent = os.getppid()
+        self._ready = select.poll()
+        self._ready.register(incoming, select.POLLIN)
 
     def run(self) -> bool:
         """Answer until something comes that is for the SDK.
@@ -78,10 +82,13 @@ class Front:
         return True
 
     def _line(self) -> bytes | None:
-        """The next line without its end; None at the end of input."""
+        """The next line without its end; None at the end of input, and when the parent is gone."""
         seen = 0
         while (end := self.rest.find(b"\n", seen)) < 0:
             seen = len(self.rest)
+            while not self._ready.poll(_PATIENCE_MS):
+                if os.getppid() != self.parent:  # it died, though another process may hold its end of the pipe open
+                    return None
             chunk = os.read(self.incoming, _CHUNK)
             if not chunk:
                 return None
