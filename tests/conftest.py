@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -34,6 +35,13 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     ):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(home / folder))
     return home
+
+
+@pytest.fixture
+def lasting(home: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tools lie in a place that lasts, even if this checkout lies in the machine's temporary folder."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path_factory.mktemp("tmp")))
+    monkeypatch.setattr(tempfile, "tempdir", None)  # asked for anew
 
 
 @pytest.fixture

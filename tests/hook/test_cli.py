@@ -12,6 +12,8 @@ import pytest
 
 from conftest import Tool
 
+pytestmark = pytest.mark.usefixtures("lasting")
+
 BIN = str(Path(sys.executable).parent)
 ENV = {"PATH": f"{BIN}:/usr/bin:/bin"}
 

@@ -20,6 +20,8 @@ from capy_hook.install.command import command as command_line
 from capy_hook.install.hosts import HOSTS
 from capy_hook.install.state import state
 
+pytestmark = pytest.mark.usefixtures("lasting")
+
 TARGETS = [(host, scope) for host, about in HOSTS.items() for scope in about.files]
 WITH_COMMENTS = (
     '\ufeff{\r\n    // keep\r\n    "theme": "dark", /* why */\r\n'
