@@ -6,7 +6,7 @@ A document that breaks off, because its host is writing it, gives the pieces bef
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from json import JSONDecoder
+from json import JSONDecodeError, JSONDecoder
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -68,7 +68,7 @@ def pieces(path: Path, lists: frozenset[str], report: Report, *, limit: int = LI
         partly = last == line
         report.lines += line - 1
         report.read += line - 1
-        reason = TORN if isinstance(ex, _Broken) and ex.at >= len(text.rstrip()) else NOT_JSON
+        reason = TORN if isinstance(ex, _Broken) and (ex.torn or ex.at >= len(text.rstrip())) else NOT_JSON
         report.unread(Gap(reason, line, 1 if partly else rest, at, len(data) - at, whole=not partly))
         if partly and rest > 1:
             report.unread(
@@ -83,8 +83,10 @@ _Pieces = Generator[tuple[str, bool, int, int], None, int]  # key, is it an item
 
 
 class _Broken(Exception):
-    def __init__(self, at: int) -> None:
-        self.at = at
+    """No JSON from a place on; `torn` when the text just ends."""
+
+    def __init__(self, at: int, torn: bool = False) -> None:
+        self.at, self.torn = at, torn
 
 
 def _scan(text: str, lists: frozenset[str]) -> _Pieces:
@@ -139,8 +141,9 @@ def _separator(text: str, at: int, closing: str) -> int:
 def _value(text: str, at: int) -> tuple[Any, int]:
     try:
         return _DECODER.raw_decode(text, at)
-    except ValueError as ex:
-        raise _Broken(max(at, getattr(ex, "pos", at))) from None
+    except JSONDecodeError as ex:
+        torn = ex.pos >= len(text.rstrip()) or ex.msg.startswith("Unterminated")
+        raise _Broken(at, torn) from None
 
 
 def _skip(text: str, at: int) -> int:
