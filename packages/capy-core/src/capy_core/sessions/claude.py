@@ -69,29 +69,27 @@ class _Transcript:
             found.append(Event(Kind.SYSTEM, self._origin(record, name), ""))
         return found
 
-    def _origin(self, record: Record, name: str, detail: str = "") -> Origin:
-        get = record.value.get
-        uuid, parent, agent = get("uuid"), get("parentUuid"), get("agentId")
-        uuid, parent = string(uuid), string(parent)
-        agent = string(agent) if name != "result" else ""
+    def _origin(self, record: Record, name: str) -> Origin:
+        value, line, offset, length, _ = record
+        get = value.get
+        uuid, parent, session, agent, cwd, branch, version = [
+            field if isinstance(field, str) else ""  # this runs for every line, hence no call of `string`
+            for field in (
+                get("uuid"),
+                get("parentUuid"),
+                get("sessionId"),
+                get("agentId"),
+                get("cwd"),
+                get("gitBranch"),
+                get("version"),
+            )
+        ]
         agent = agent or self._agent
         if not agent and get("isSidechain") is True:
             agent = self._chains.get(parent, "") or f"sidechain-{uuid}"
             self._chains.put(uuid, agent)
-        return Origin(
-            record.offset,
-            record.length,
-            record.line,
-            name,
-            seconds(get("timestamp")),
-            uuid,
-            parent,
-            string(get("sessionId")),
-            agent,
-            string(get("cwd")),
-            string(get("gitBranch")),
-            string(get("version")),
-        )
+        time = seconds(get("timestamp"))
+        return Origin(offset, length, line, name, time, uuid, parent, session, agent, cwd, branch, version)
 
     def _user(self, value: Json, origin: Origin) -> list[Event]:
         message = value.get("message")
@@ -100,12 +98,14 @@ class _Transcript:
             return self._once(Event(Kind.SUMMARY, origin, "user", content(body)[0]))
         if not isinstance(body, str | list):
             return [Event(Kind.UNKNOWN, origin._replace(raw="user without content"), "user")]
-        blocks: list[Any] = [body] if isinstance(body, str) else body
-        results = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_result"]
+        meta = value.get("isMeta") is True
+        if isinstance(body, str):
+            return self._once(self._text(body, origin, meta)) if body else []
+        results = [block for block in body if isinstance(block, dict) and block.get("type") == "tool_result"]
         detail = value.get("toolUseResult") if len(results) == 1 else None
         found = [event for block in results for event in self._result(block, origin, detail)]
-        rest = [block for block in blocks if not (isinstance(block, dict) and block.get("type") == "tool_result")]
-        return found + self._prompt(rest, origin, value.get("isMeta") is True)
+        rest = [block for block in body if not (isinstance(block, dict) and block.get("type") == "tool_result")]
+        return found + self._prompt(rest, origin, meta)
 
     def _prompt(self, blocks: list[Any], origin: Origin, meta: bool) -> list[Event]:
         """At most two events: what was typed, media with it; and what the host put in."""
@@ -123,6 +123,9 @@ class _Transcript:
         if host:
             found += self._once(Event(Kind.CONTEXT, origin, "user", "\n".join(host)))
         return found
+
+    def _text(self, text: str, origin: Origin, meta: bool) -> Event:
+        return Event(Kind.CONTEXT, origin, "user", text) if meta or not typed(text) else self._spoken(text, origin)
 
     def _spoken(self, text: str, origin: Origin, media: tuple[Media, ...] = ()) -> Event:
         agent = origin.agent_id

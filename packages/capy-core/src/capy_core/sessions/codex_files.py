@@ -13,7 +13,7 @@ from pathlib import Path
 from ..errors import CapyError
 from ..records import loads
 from .events import Session
-from .opening import Damaged, opened
+from .opening import opened
 from .tree import Note, files, home_folder, stat, status
 from .values import Json, mapping, string
 
@@ -74,6 +74,6 @@ def _first(path: Path) -> Json:
     try:
         with opened(path) as stream:
             first = mapping(loads(stream.readline(_FIRST_LINE)))
-    except (CapyError, Damaged, ValueError):
+    except (CapyError, ValueError):
         return {}
     return mapping(first.get("payload")) or first

@@ -83,7 +83,7 @@ def records(path: Path, report: Report, start: Mark | None = None, *, limit: int
                 else:
                     yield from _records(line, report)
         except Damaged as ex:
-            report.unread(Gap(str(ex), report.line, 1, report.offset, 0))
+            report.unread(Gap(ex.message, report.line, 1, report.offset, 0))
 
 
 def _lines(stream: BinaryIO, start: Mark, limit: int) -> Iterator[_Line]:

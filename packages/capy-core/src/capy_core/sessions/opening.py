@@ -15,7 +15,7 @@ _WINDOW = 1 << 27  # bytes that a frame may ask to keep in memory; what the zstd
 _BITE = 512  # compressed bytes a step: 4 bytes can make 128 KiB, so that a step makes 16 MiB at most
 
 
-class Damaged(Exception):
+class Damaged(BadInput):
     """Compressed data that breaks off or makes no sense; what came before it was fine."""
 
 
