@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from capy_core.records import loads
 from capy_core.sessions import registry
 from capy_core.sessions.events import Event, Kind, Mark, Session
 from capy_core.sessions.report import Report
@@ -48,5 +49,5 @@ def read_whole(session: Session, start: Mark | None = None) -> Read:
     for event in events:
         raw = registry.raw(session, event.origin)
         assert len(raw) == event.origin.length
-        json.loads(raw.decode("utf-8", "replace"))
+        loads(raw)
     return Read(events, report, session)

@@ -367,3 +367,18 @@ def test_the_slice_of_an_event_is_its_record(read: Reading) -> None:
     for event, line in zip(found.events, lines, strict=True):
         origin = event.origin
         assert json.loads(content[origin.offset : origin.offset + origin.length]) == line
+
+
+@pytest.mark.parametrize("depth", [300, 900, 1000, 1020])
+@pytest.mark.parametrize("host", ["claude", "codex", "gemini"])
+def test_deeply_nested_values_are_no_failure(read: Reading, host: str, depth: int) -> None:
+    deep = b"[" * depth + b"]" * depth
+    block = b'{"type":"tool_use","name":"x","input":%b}' % deep
+    lines = {
+        "claude": b'{"type":"assistant","message":{"id":"m","content":[%b,{"type":"image","source":%b}]}}\n'
+        % (block, deep),
+        "codex": b'{"type":"response_item","payload":{"type":"function_call","name":"x","arguments":%b}}\n' % deep,
+        "gemini": b'{"type":"gemini","id":"g","toolCalls":[{"name":"x","args":%b}],"content":%b}\n' % (deep, deep),
+    }
+    found = read(host, lines[host])
+    assert found.report.lines == 1

@@ -10,6 +10,7 @@ import pytest
 from capy_core.errors import BadInput, NotFound
 from capy_core.sessions import opencode, registry
 from capy_core.sessions.events import Kind, Session
+from capy_core.sessions.report import Report
 from core.sessions.session_files import Read, read_whole
 
 USER = {"id": "m1", "role": "user", "time": {"created": 1730000001000}}
@@ -111,12 +112,12 @@ def test_the_old_storage_is_read_in_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize("wal", [False, True])
 def test_the_database_is_read_and_left_as_it_was(tmp_path: Path, wal: bool) -> None:
     path = database(tmp_path / "opencode.db", wal=wal)
-    before = path.read_bytes()
+    before, listed = path.read_bytes(), sorted(tmp_path.iterdir())
     (session,) = opencode.find(tmp_path, [])
     check(read_whole(session))
     assert [agent.id for agent in session.agents] == ["ses_2", "ses_3"]
     assert session.mtime_ns == 1730000009000 * 1_000_000 and session.size > 0
-    assert path.read_bytes() == before
+    assert path.read_bytes() == before and sorted(tmp_path.iterdir()) == listed
 
 
 def test_a_database_is_read_while_its_host_writes(tmp_path: Path) -> None:
@@ -185,3 +186,19 @@ def test_what_is_no_database_is_noted_or_refused(tmp_path: Path) -> None:
         list(registry.read(Session("opencode", "s", path, "", 0, 0)))
     with pytest.raises(NotFound):
         list(registry.read(Session("opencode", "s", tmp_path / "none.db", "", 0, 0)))
+
+
+def test_columns_of_unexpected_types_are_no_failure(tmp_path: Path) -> None:
+    connection = sqlite3.connect(database(tmp_path / "opencode.db"))
+    connection.execute("UPDATE session SET title = 7, time_updated = NULL, directory = x'00'")
+    connection.execute("UPDATE part SET data = NULL WHERE id = 'm2p1'")
+    connection.execute("UPDATE message SET time_created = 'late'")
+    connection.execute("INSERT INTO part VALUES (NULL, 'm2', 'ses_1', 'x', 5)")
+    connection.commit()
+    connection.close()
+    (session,) = opencode.find(tmp_path, [])
+    report = Report()
+    events = list(registry.read(session._replace(cwd=""), report))
+    assert (session.mtime_ns, session.cwd, session.description) == (0, "", "7")  # the column makes text of it
+    assert {gap.reason for gap in report.gaps} == {"no data", "JSON, but no object"}
+    assert "One file." in [event.text for event in events]

@@ -12,7 +12,7 @@ from typing import Any
 from .claude_files import at, find, recognises, roots
 from .events import Event, Kind, Mark, Media, Origin, Session
 from .lines import Record, raw, records
-from .once import Parts, Recent
+from .once import Parts, Recent, fingerprint
 from .prompts import typed
 from .report import Report
 from .values import Json, content, mapping, media_of, seconds, string
@@ -216,7 +216,7 @@ class _Transcript:
             detail = block.get("content")
             return Event(Kind.RESULT, origin, "tool", text, tool, call, at, detail=detail, media=media), (name, call)
         if found := media_of(block):
-            return Event(Kind.ASSISTANT, origin, "assistant", media=(found,)), (name, str(hash(str(block))))
+            return Event(Kind.ASSISTANT, origin, "assistant", media=(found,)), (name, str(fingerprint(block)))
         text = content(block)[0]
         other = origin._replace(raw=f"assistant/{name or '(no type)'}")
         return Event(Kind.UNKNOWN, other, "assistant", text), (name, text)

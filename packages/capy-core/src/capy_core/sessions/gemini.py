@@ -16,7 +16,7 @@ from ..records import loads
 from .documents import pieces
 from .events import Event, Kind, Mark, Media, Origin, Session
 from .lines import Record, raw, records
-from .once import Parts, Recent
+from .once import Parts, Recent, fingerprint
 from .prompts import typed
 from .report import Report
 from .tree import Note, entries, files, folders, head, home_folder, stat, status
@@ -183,7 +183,9 @@ class _Chat:
         """The events that the message, if it was there before, did not have yet."""
         for event in made:
             id_ = string(value.get("id")) or f"@{event.origin.offset}"
-            part = self._parts.number(id_, event.kind, event.text, event.call_id or event.tool, repr(event.input))
+            part = self._parts.number(
+                id_, event.kind, event.text, event.call_id or event.tool, fingerprint(event.input)
+            )
             if part < 0:
                 self._report.repeated += 1
             else:

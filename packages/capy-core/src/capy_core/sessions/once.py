@@ -53,3 +53,11 @@ class Parts:
             return -1
         parts[key] = len(parts)
         return parts[key]
+
+
+def fingerprint(value: object) -> int:
+    """A hash of a JSON value, for telling two apart. Those nested too deeply to be looked through share one."""
+    try:
+        return hash(repr(value))
+    except RecursionError:
+        return 0

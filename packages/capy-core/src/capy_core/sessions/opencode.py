@@ -99,7 +99,7 @@ def _accounted(item: Item, report: Report, teller: _Teller) -> Iterator[tuple[Js
     reason = ""
     value: Any = None
     if item.data is None:
-        reason = TOO_LONG if item.size > LIMIT else item.problem
+        reason = TOO_LONG if item.size > LIMIT else item.problem or "no data"
     else:
         try:
             value = loads(item.data)

@@ -6,13 +6,16 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from ..errors import BadInput, Busy, CapyError, NotFound
+from ..records import dumps
 from .events import Origin, Session
 from .lines import LIMIT
 from .opencode_files import Item
-from .tree import Note, entries
+from .tree import Note, entries, head
+from .values import seconds, string
 
 _TABLES = frozenset(("session", "message", "part"))
 _SESSIONS = """
@@ -22,14 +25,11 @@ SELECT s.id, s.parent_id, s.directory, s.title, s.time_updated,
 FROM session s ORDER BY s.id
 """
 # what is beyond the limit is not even loaded
-_DATA = "id, length(CAST(data AS BLOB)), CASE WHEN length(CAST(data AS BLOB)) <= {limit} THEN CAST(data AS BLOB) END"
+_SIZE = "length(CAST(data AS BLOB))"
+_DATA = f"id, coalesce({_SIZE}, 0), CASE WHEN {_SIZE} <= {LIMIT} THEN CAST(data AS BLOB) END"
 _MESSAGES = f"SELECT {_DATA}, time_created FROM message WHERE session_id = ? ORDER BY time_created, id"
 _PARTS = f"SELECT {_DATA}, NULL FROM part WHERE message_id = ? ORDER BY id"
-_HEADER = """
-SELECT id, json_object('id', id, 'title', title, 'directory', directory, 'parentID', parent_id, 'version', version),
-       time_created
-FROM session WHERE id = ?
-"""
+_HEADER = "SELECT id, title, directory, parent_id, version, time_created FROM session WHERE id = ?"
 
 
 def databases(root: Path, notes: list[Note]) -> list[Path]:
@@ -59,10 +59,13 @@ def sessions(path: Path, notes: list[Note]) -> list[Session]:
     return [_session(path, *row) for row in rows]
 
 
-def _session(path: Path, id_: str, parent: str | None, cwd: str, title: str, updated: int, size: int) -> Session:
+def _session(path: Path, id_: Any, parent: Any, cwd: Any, title: Any, updated: Any, size: int) -> Session:
+    """A row; its columns may hold values of any type, whatever they were declared as."""
+    id_, parent = str(id_), string(parent)
+    changed = int((seconds(updated) or 0) * 1000) * 1_000_000
     agent = id_ if parent else ""
     return Session(
-        "opencode", id_, path, "", size, int(updated) * 1_000_000, cwd, parent or "", agent, description=title or ""
+        "opencode", id_, path, "", size, changed, string(cwd), parent, agent_id=agent, description=string(title)
     )
 
 
@@ -82,7 +85,7 @@ def raw(session: Session, origin: Origin) -> bytes:
     table, _, id_ = origin.source.partition("/")
     with _connected(session.path) as connection:
         if table == "session":
-            return bytes(connection.execute(_HEADER, (id_,)).fetchone()[1].encode())
+            return _header(connection.execute(_HEADER, (id_,)).fetchone())
         query = f"SELECT CAST(data AS BLOB) FROM {'part' if table == 'part' else 'message'} WHERE id = ?"
         return bytes(connection.execute(query, (id_,)).fetchone()[0])
 
@@ -92,8 +95,9 @@ class _Rows:
         self._connection, self._session = connection, session
 
     def session(self) -> Iterator[Item]:
-        for id_, data, time in self._connection.execute(_HEADER, (self._session,)):
-            yield Item(id_, f"session/{id_}", len(data.encode()), data.encode(), time)
+        for row in self._connection.execute(_HEADER, (self._session,)):
+            data = _header(row)
+            yield Item(str(row[0]), f"session/{row[0]}", len(data), data, row[-1])
 
     def messages(self) -> Iterator[Item]:
         return self._items(_MESSAGES, self._session, "message")
@@ -102,17 +106,20 @@ class _Rows:
         return self._items(_PARTS, message, "part")
 
     def _items(self, query: str, key: str, table: str) -> Iterator[Item]:
-        for id_, size, data, time in self._connection.execute(query.format(limit=LIMIT), (key,)):
-            yield Item(id_, f"{table}/{id_}", size, data, time)
+        for id_, size, data, time in self._connection.execute(query, (key,)):
+            yield Item(str(id_), f"{table}/{id_}", size, data, time)
+
+
+def _header(row: tuple[Any, ...]) -> bytes:
+    """A session's row as JSON: as the old storage has it."""
+    id_, title, directory, parent, version = map(string, row[:-1])
+    fields = {"id": id_, "title": title, "directory": directory, "parentID": parent, "version": version}
+    return dumps(fields).rstrip(b"\n")
 
 
 @contextmanager
 def _connected(path: Path) -> Iterator[sqlite3.Connection]:
-    """A read-only connection; errors of SQLite become ours.
-
-    A database in WAL mode needs its side files beside it: where they cannot be made (a folder that is read-only), it is
-    read as a file that nobody changes.
-    """
+    """A read-only connection; errors of SQLite become ours."""
     if not path.is_file():
         raise NotFound(f"there is no database {path}", "its host may have moved it", path=str(path))
     try:
@@ -127,14 +134,27 @@ def _connected(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    name = quote(str(path.resolve()))
-    for how in ("mode=ro", "mode=ro&immutable=1"):
-        connection = sqlite3.connect(f"file:{name}?{how}", uri=True, timeout=5)
-        try:
-            connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-            return connection
-        except sqlite3.OperationalError as ex:
-            connection.close()
-            if how != "mode=ro" or "unable to open" not in str(ex):
-                raise
-    raise AssertionError("unreachable")
+    """Open without changing anything, new files beside the database included.
+
+    In WAL mode even a reader makes side files. Where the log is there, its host is at work (or was killed) and what it
+    holds must be read. Where there is none, all is in the database itself, and it is read as a file that nobody
+    changes; so it is where side files cannot be made.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    quiet = head(path, 20)[18:19] == b"\x02" and not (log.is_file() and log.stat().st_size)
+    try:
+        return _opened(path, "immutable=1" if quiet else "mode=ro")
+    except sqlite3.OperationalError as ex:
+        if quiet or "unable to open" not in str(ex):
+            raise
+    return _opened(path, "immutable=1")
+
+
+def _opened(path: Path, how: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro&{how}", uri=True, timeout=5)
+    try:
+        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
