@@ -74,7 +74,11 @@ def at(path: Path, *, notes: list[Note] | None = None) -> Iterator[Session]:
 
 
 def project(session: Session) -> Project:
-    """The project of a session: the folder that its records name first, not the name of the host's folder."""
+    """The project of a session: the folder that its records name first, not the name of the host's folder.
+
+    Raises:
+        As `registry.read`, where the records have to be looked at.
+    """
     if session.cwd:
         return Project(session.cwd, "recorded")
     for event in islice(read(session), _MOST_EVENTS):

@@ -55,14 +55,6 @@ class Report:
         """Where a later reading may go on; a torn last line lies behind it."""
         return self.told._replace(offset=self.offset, line=self.line)
 
-    @property
-    def reasons(self) -> Counter[str]:
-        """Listed unread lines by reason."""
-        found: Counter[str] = Counter()
-        for gap in self.gaps:
-            found[gap.reason] += gap.lines
-        return found
-
     def unread(self, gap: Gap) -> None:
         """Note lines that could not be read; they count as `partly` or `skipped`, and in `lines`."""
         self.lines += gap.lines
