@@ -16,6 +16,8 @@ from capy_mcp import doctor
 from capy_store.health import Check
 from conftest import RAW_KEY, Tool
 
+pytestmark = pytest.mark.usefixtures("lasting")
+
 OTHER_KEY = "x'" + "a5" * 32 + "'"
 BIN = Path(sys.executable).parent
 
@@ -136,6 +138,32 @@ def test_a_registration_that_somebody_broke_is_named(tool: Tool, home: Path, ins
     status, found = run(tool)
     assert status == 1 and "hooks of Claude Code (user)" in failing(found)
     assert "correct the file" in str(found["hooks of Claude Code (user)"]["hint"])
+
+
+@pytest.mark.parametrize("program", ["./capy-mcp", "{project}/capy-mcp"])
+def test_looking_at_a_clone_runs_nothing_of_it(tool: Tool, project: Path, installed: Path, program: str) -> None:
+    for name in ("capy-mcp", "capy-hook"):
+        (project / name).write_text(f"#!/bin/sh\ntouch {project}/ran\n")
+        (project / name).chmod(0o755)
+    server = {"command": program.format(project=project), "env": {"PATH": str(project)}}
+    (project / ".mcp.json").write_text(json.dumps({"mcpServers": {"capy": server}}))
+    hook = {"type": "command", "command": f"{program.format(project=project)[:-4]}-hook pretooluse"}
+    (project / ".claude").mkdir()
+    (project / ".claude/settings.json").write_text(json.dumps({"hooks": {"PreToolUse": [{"hooks": [hook]}]}}))
+    _, found = run(tool)
+    assert not (project / "ran").exists()
+    assert "was not started" in str(found["mcp of Claude Code (project)"]["detail"])
+    assert not found["hooks of Claude Code (project)"]["ok"]  # not as setup writes them
+
+
+def test_an_environment_from_a_clone_is_not_used(tool: Tool, project: Path, installed: Path) -> None:
+    (project / "capy-mcp").write_text(f"#!/bin/sh\ntouch {project}/ran\n")
+    (project / "capy-mcp").chmod(0o755)
+    server = {"command": "capy-mcp", "env": {"PATH": str(project)}}
+    (project / ".mcp.json").write_text(json.dumps({"mcpServers": {"capy": server}}))
+    _, found = run(tool)
+    assert not (project / "ran").exists()
+    assert "works" in str(found["mcp of Claude Code (project)"]["detail"])
 
 
 def test_settings_and_rules_that_cannot_be_read_are_named(tool: Tool, project: Path, installed: Path) -> None:

@@ -18,6 +18,8 @@ from capy_core.keys import read_key_file
 from capy_mcp import setup
 from conftest import Tool
 
+pytestmark = pytest.mark.usefixtures("lasting")
+
 # Settings as people have them: comments, odd indentation, other servers and hooks, no newline at the end
 IN_PROJECT = {
     ".claude/settings.json": '{\n    "permissions": {"deny": ["Bash(sudo:*)"]},\n    "hooks": {"Stop": []}\n}',
@@ -198,6 +200,15 @@ def test_what_a_host_shares_stays_for_the_other(tool: Tool, home: Path, used: Pa
     assert "capy" not in (used / ".codex/config.toml").read_text()
     tool("capy", "setup", "--uninstall", "--platform", "opencode")
     assert tree(home, used) == before
+
+
+def test_at_home_it_goes_as_it_came(tool: Tool, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(home)
+    write(home, IN_HOME)
+    before = tree(home)
+    assert tool("capy", "setup").returncode == 0
+    out = tool("capy", "setup", "--uninstall")
+    assert (out.returncode, out.stderr, tree(home)) == (0, b"", before)
 
 
 def test_another_scope_is_not_doubled(tool: Tool, project: Path) -> None:

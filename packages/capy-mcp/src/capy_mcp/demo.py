@@ -197,7 +197,8 @@ def _execute(name: str, question: str, answer: str, size: int, language: str, co
 
 def _history_of(folder: Path, scratch: Scratch) -> Ask | None:
     """A question about a commit in the middle of a repository's history; None when there is not enough of it."""
-    command = f"git -C {shlex.quote(str(folder))} log --no-color --oneline --stat -n {_COMMITS}"
+    git = f"git -C {shlex.quote(str(folder))} -c log.showSignature=false"  # else the repository may name a program
+    command = f"{git} log --no-color --oneline --stat -n {_COMMITS}"
     printed = _printed(command, scratch)
     commits = [line for line in printed.decode("utf-8", "replace").splitlines() if line[:1].strip()]
     middle = commits[len(commits) // 2].partition(" ") if commits else ("", "", "")

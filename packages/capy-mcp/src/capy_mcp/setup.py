@@ -125,11 +125,12 @@ def taking(project: Path, platforms: Iterable[str], scopes: Iterable[str], warn:
         BadInput: a file cannot be understood. Nothing is written then.
     """
     going = [(host, scope) for host in platforms for scope in HOSTS[host].files if scope in scopes]
+    leaving = {part.path for place in going for part in plan.parts(*place, project).values()}
     staying = [
         (host, scope)
         for host in HOSTS
         for scope in HOSTS[host].files
-        if (host, scope) not in going and _is_installed(host, scope, project)
+        if (host, scope) not in going and _is_installed(host, scope, project, leaving)
     ]
     shared = {part.path for place in staying for part in plan.parts(*place, project).values()}
     parts = [
@@ -163,9 +164,10 @@ def carry_out(steps: Iterable[Step]) -> None:
         apply.carry_out(step.change)
 
 
-def _is_installed(host: str, scope: str, project: Path) -> bool:
+def _is_installed(host: str, scope: str, project: Path, leaving: set[Path]) -> bool:
+    """True when a host has hooks or the server in a file that is not one of `leaving` (at home, scopes share files)."""
     parts = plan.parts(host, scope, project)
-    return any(_is_there(part) for name, part in parts.items() if name != "instructions")
+    return any(_is_there(part) for name, part in parts.items() if name != "instructions" and part.path not in leaving)
 
 
 def _elsewhere(host: str, name: str, scope: str, project: Path) -> str:

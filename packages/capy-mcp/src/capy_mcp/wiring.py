@@ -127,13 +127,32 @@ def _guarded_start(place: _Place, project: Path) -> _Start | Check:
         return Check(place.name, False, detail, "capy setup --uninstall, then capy setup")
 
 
-def _start(place: _Place, project: Path) -> _Start:
+def _start(place: _Place, project: Path) -> _Start | Check:
+    env: dict[str, str] = {}
     if place.part.name == "mcp":
         words, env = registered(place.part.path, place.host, place.scope, project)
-        return _Start("mcp", (words[0],), tuple(words[1:]), tuple(sorted(env.items())))
-    line = next(command_lines(place.part, place.part.path.read_text(encoding="utf-8-sig")))
-    platform = () if place.host == "claude" else ("--platform", place.host)
-    return _Start("hooks", tuple(programs(line)), ("pretooluse", *platform))
+        candidates, arguments = words[:1], words[1:]
+    else:
+        line = next(command_lines(place.part, place.part.path.read_text(encoding="utf-8-sig")))
+        candidates = programs(line)
+        arguments = ["pretooluse", *(() if place.host == "claude" else ("--platform", place.host))]
+    if place.part.path.is_relative_to(project):
+        # It may have come with a clone: looking at it must not run what it names, nor in its environment
+        known, env = [program for program in candidates if _is_known(program)], {}
+        if not known:
+            detail = f"{place.part.path}: {candidates[0]} was not started, because the project's own file names it"
+            return Check(place.name, True, detail, "see what it is before your AI tool runs it")
+        candidates = known
+    return _Start(place.part.name, tuple(candidates), tuple(arguments), tuple(sorted(env.items())))
+
+
+def _is_known(program: str) -> bool:
+    """True for a name, which the user's PATH resolves, and for a place where the user has installed it."""
+    name = os.path.basename(program)
+    if program == name:
+        return True
+    ours = (shutil.which(name), str(Path(sys.executable).with_name(name)), os.path.expanduser(f"~/.local/bin/{name}"))
+    return any(place and os.path.realpath(program) == os.path.realpath(place) for place in ours)
 
 
 def _judged(place: _Place, start: _Start, problem: str, thorough: bool) -> Check:
