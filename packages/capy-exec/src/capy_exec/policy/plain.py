@@ -9,7 +9,7 @@ written plainly; then the text is parsed again, until nothing changes.
 from __future__ import annotations
 
 from capy_exec.policy.grammars import parse
-from capy_exec.policy.walk import LITERAL, is_literal
+from capy_exec.policy.walk import LITERAL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _ATTEMPTS = 4
 _ASCII = bytes(range(128)) + b"." * 128
 """The grammar's scanner looks characters up in a table for bytes, and crashes on some beyond ASCII. To a shell they are
 plain parts of words, as is a dot; positions stay the same."""
-_TEXT = frozenset(["string", "heredoc_body", "expansion", "regex", "extglob_pattern"])
+_TEXT = frozenset(["string", "expansion", "regex", "extglob_pattern"])
 _KEPT, _JOINED = 0, 1  # a range that stays as it is; one in which only line continuations go
 
 
@@ -37,7 +37,7 @@ def parse_plainly(source: bytes) -> tuple[Node, bytes]:
         tree = parse("tree_sitter_bash", source.translate(_ASCII))
         if tree is None:
             raise TooHard("it takes too long to parse")
-        plain = _rewrite(tree.root_node, source) if b"\\" in source or b"``" in source else source
+        plain = _rewrite(tree.root_node, source) if b"\\" in source else source
         if plain == source:
             return tree.root_node, source
         source = plain
@@ -60,9 +60,8 @@ def _ranges(root: Node, source: bytes) -> list[tuple[int, int, int]]:
     pending = [root]
     while pending:
         node = pending.pop()
-        heredoc = node.parent if node.type == "heredoc_body" else None
         backticks = node.type == "command_substitution" and source[node.start_byte] == ord("`")
-        if node.type in LITERAL or backticks or (heredoc and is_literal(heredoc, source)):
+        if node.type in LITERAL or backticks:
             found.append((node.start_byte, node.end_byte, _KEPT))
         elif node.type in _TEXT:
             start = node.start_byte
@@ -81,7 +80,6 @@ def _unquoted(source: bytes) -> bytes:
     r"""Source outside quotes, with `'x'` for `\x`, nothing for `\` + newline, and an expansion for empty backticks."""
     out: list[bytes] = []
     start = 0
-    source = source.replace(b"``", b"${_}")
     while 0 <= (at := source.find(b"\\", start)) < len(source) - 1:
         end = at + 2
         while end < len(source) and source[end] & 0xC0 == 0x80:  # the rest of a UTF-8 character

@@ -12,8 +12,9 @@ not read), and languages inside other programs' arguments (see `wrappers`).
 from __future__ import annotations
 
 from capy_exec.policy import wrappers
+from capy_exec.policy.lexer import lift
 from capy_exec.policy.plain import TooHard, parse_plainly
-from capy_exec.policy.walk import Command, Redirect, Walk
+from capy_exec.policy.walk import Code, Command, Redirect, Walk
 from capy_exec.policy.words import Word
 
 TYPE_CHECKING = False
@@ -89,26 +90,37 @@ class _Reader:
         code = code.replace("\r\n", "\n") if "\\\r" not in code else code
         if "\r" in code:
             self.note("it holds carriage returns that end no line")
+        lifted = lift(code.encode("utf-8", "surrogatepass"))
         try:
-            root, source = parse_plainly(code.encode("utf-8", "surrogatepass"))
+            root, source = parse_plainly(lifted.source)
         except TooHard as reason:
             self.note(str(reason))
             return
-        walk = Walk(source)
+        walk = Walk(source, lifted)
         found = walk.over(root, MOST_COMMANDS)
-        if known and (root.has_error or walk.misread):
-            line = walk.misread.start_point[0] + 1 if walk.misread else _first_error(root)
-            self.note(f"code inside {via[-1]}: not valid shell" if depth else f"line {line}: not valid shell")
+        if known and (lifted.doubt or root.has_error or walk.misread):
+            row = _first_error(root) if root.has_error else walk.misread.start_point[0] if walk.misread else 0
+            line = lifted.doubt or lifted.line(row)
+            inside = f"code inside {via[-1]}" if via else "code in a substitution"
+            self.note(f"{inside if depth else f'line {line}'}: not valid shell")
             self.valid = False
         for each, stage in found:
             if len(self.commands) >= MOST_COMMANDS:
                 self.note(f"more than {MOST_COMMANDS:,} commands")
                 return
-            if isinstance(each, str):
-                self.script(each, via or ("`",), depth + 1)
+            if isinstance(each, Code):
+                self.within(each, via, depth)
             else:
                 each.via = via
                 self.command(each, stage, depth)
+
+    def within(self, code: Code, via: tuple[str, ...], depth: int) -> None:
+        """Read code in a substitution."""
+        start = len(self.commands)
+        self.script(code.text, via, depth + 1)
+        for command in self.commands[start:]:
+            if command.around is None and not command.captured:
+                command.around, command.captured = code.place.around, code.place.captured
 
     def command(self, command: Command, stage: Stage | None, depth: int) -> None:
         """List `command` and what it goes on to run."""
@@ -214,14 +226,14 @@ def _printed(command: Command) -> Word:
 
 
 def _first_error(root: Node) -> int:
-    """Line of the first place that does not parse."""
+    """Row, from 0, of the first place that does not parse."""
     pending = [root]
     while pending:
         node = pending.pop()
         if node.is_error or node.is_missing:
-            return node.start_point[0] + 1
+            return node.start_point[0]
         pending.extend(child for child in reversed(node.children) if child.has_error or child.is_missing)
-    return 1
+    return 0
 
 
 def _short(word: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from capy_exec.policy.words import Word, quoted, unescape, words
+from capy_exec.policy.marks import BACKTICKS, GLOB, HEREDOC, HERESTRING, OPEN_BOTH
+from capy_exec.policy.words import Word, unescape, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,12 +11,14 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    Found = tuple["Command | str", "Stage | None"]
+    from capy_exec.policy.marks import Item, Lifted
+
+    Found = tuple["Command | Code", "Stage | None"]
     Pending = list[tuple[Node, "Stage | None"]]
 
 _COMMANDS = frozenset(["command", "declaration_command", "unset_command"])
 _SUBSTITUTIONS = frozenset(["command_substitution", "process_substitution"])
-LITERAL = frozenset(["raw_string", "ansi_c_string", "comment", "heredoc_start", "heredoc_end"])
+LITERAL = frozenset(["raw_string", "ansi_c_string", "comment"])
 _ASSIGNMENT = "variable_assignment"
 _ENDS = frozenset(b" \t\n;|&<>()")
 
@@ -88,6 +91,16 @@ class Command:
         return f"Command({self.text!r})"
 
 
+class Code:
+    """Shell code that is read on its own, and a Command that stands for it (what it is `around` and `captured`)."""
+
+    __slots__ = ("place", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.place = Command(())
+
+
 class Stage:
     """One part of a pipeline, or a group with input of its own: where standard input comes from and output goes."""
 
@@ -103,10 +116,12 @@ class Stage:
 class Walk:
     """From a syntax tree to simple commands, and the code in backticks that the grammar leaves as text."""
 
-    __slots__ = ("found", "misread", "source", "spans")
+    __slots__ = ("found", "lifted", "marks", "misread", "source", "spans")
 
-    def __init__(self, source: bytes) -> None:
-        self.source = source
+    def __init__(self, source: bytes, lifted: Lifted) -> None:
+        self.source = source  # that of `lifted`, written plainly
+        self.lifted = lifted
+        self.marks: set[int] = set()  # those that were met where they belong
         self.misread: Node | None = None  # where the tree cannot be what a shell would read
         self.found: list[Found] = []
         self.spans: list[tuple[int, int, Command | None]] = []  # from, to, the command; None: a substitution
@@ -124,8 +139,6 @@ class Walk:
                 below = _stages(node, stage)
             elif node.type in _SUBSTITUTIONS:
                 below = self.substitution(node)
-            elif node.type == "heredoc_body":
-                below = self.heredoc(node)
             elif self.is_astray(node):
                 self.misread = self.misread or node
                 continue
@@ -133,20 +146,25 @@ class Walk:
                 below = [(child, stage) for child in node.children]
             else:
                 if node.is_named and node.type not in LITERAL:
-                    self.hidden(self.source[node.start_byte : node.end_byte])
+                    self.hidden(node)
                 continue
             pending.extend(reversed(below))
         for command, stage in self.found:
             if isinstance(command, Command) and stage and stage.after and stage.after.commands:
                 command.pipes_into = stage.after.commands[0]
         _surround(self.spans)
+        if len(self.marks) < len(self.lifted.items) and not pending:
+            self.misread = self.misread or root
         return self.found
 
     def is_astray(self, node: Node) -> bool:
-        """True for a heredoc's end beyond ASCII (see `plain`: to the grammar, all of it is dots) and for `{a,b} c`."""
-        if node.type == "heredoc_start":
-            return not self.source[node.start_byte : node.end_byte].isascii()
-        return node.type == "{" and bool(self.source[node.end_byte : node.end_byte + 1].strip())
+        """True for a heredoc (the lexer took those that are), and for `{a,b} c`; notes the mark of a pattern."""
+        if node.type == "heredoc_redirect":
+            return True
+        if node.type == "string" and self.lifted.items:
+            self.item(node, GLOB)
+        opens = node.type == "{" and not (node.parent and node.parent.type == "brace_expression")
+        return opens and bool(self.source[node.end_byte : node.end_byte + 1].strip())
 
     def add(self, command: Command, stage: Stage | None, node: Node) -> None:
         self.found.append((command, stage))
@@ -163,10 +181,7 @@ class Walk:
         ends = [*starts[1:], len(node.children)]
         for start, end in zip(starts, ends, strict=True):
             self.part(node, node.children[start:end] + (redirects if end == ends[-1] else []), stage)
-        below: Pending = [(child, None) for child in node.children]
-        for redirect in redirects:
-            below.extend(_below_redirect(redirect, stage))
-        return below
+        return [(child, None) for child in (*node.children, *redirects)]
 
     def new_lines(self, nodes: list[Node]) -> list[int]:
         """Places in `nodes` before which there is a newline."""
@@ -182,19 +197,18 @@ class Walk:
         arguments: list[list[Node]] = []
         assignments: list[tuple[str, Word]] = []
         files: list[Redirect] = []
-        stdin: Word | None = None
+        inputs: list[tuple[int, Word]] = []
         for child in children:
             if child.type == _ASSIGNMENT and node.type == "command":
                 assignments.append(self.assignment(child))
             elif child.type.endswith("_redirect"):
-                text = self.redirect(child, files, arguments)
-                stdin = text if text is not None else stdin
+                self.redirect(child, files, arguments, inputs)
             elif arguments and arguments[-1][-1].end_byte == child.start_byte:
                 arguments[-1].append(child)
             else:
                 arguments.append([child])
         got = [word for group in arguments for word in self.words(group)]
-        self.add(Command(got, redirects=files, assignments=assignments, stdin=stdin), stage, node)
+        self.add(Command(got, redirects=files, assignments=assignments, stdin=_standard_input(inputs)), stage, node)
 
     def words(self, nodes: list[Node]) -> list[Word]:
         """The words of nodes that touch; a blank or an operator in one means that the grammar went astray."""
@@ -202,101 +216,86 @@ class Walk:
             for leaf in (node, *node.children):
                 if leaf.type == "word" and _ENDS.intersection(self.source[leaf.start_byte : leaf.end_byte]):
                     self.misread = self.misread or leaf
-        return words(nodes, self.source)
+        marked = bool(self.lifted.items)
+        got = words(nodes, self.source, marked=marked)
+        return [self.restored(word) for word in got] if marked else got
+
+    def restored(self, word: Word) -> Word:
+        """A word with what was taken out of it back in its place."""
+        if "\1" not in word:
+            return word
+        text, glob = self.lifted.restore(word)
+        return Word(text, known=word.known, glob=word.glob or glob, splits=word.splits)
+
+    def item(self, node: Node, *kinds: str) -> tuple[Item, int] | None:
+        """What the mark at the beginning of a node stands for, if it is of `kinds`, and where the mark ends."""
+        begin = node.start_byte
+        if node.type == "command_substitution":
+            begin = self.source.find(b"(", begin) + 1  # there may be blanks before it
+        if self.source[begin : begin + 2] != b'"\1':
+            return None
+        end = self.source.find(b"\1", begin + 2)
+        number = int(self.source[begin + 2 : end])
+        if self.lifted.items[number].kind not in kinds:
+            return None
+        self.marks.add(number)
+        return self.lifted.items[number], end + 3
 
     def assignment(self, node: Node) -> tuple[str, Word]:
         """Name and value of `name=value`."""
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
         text = self.source[name.start_byte : name.end_byte].decode("utf-8", "replace") if name else ""
-        return text, words([value], self.source)[0] if value else Word("")
+        return text, self.words([value])[0] if value else Word("")
 
     def redirected(self, node: Node, stage: Stage | None) -> Pending:
         """A statement with redirections behind it."""
         redirects = node.children_by_field_name("redirect")
         body = node.child_by_field_name("body")
-        piped = [child for each in redirects for child in each.children if child.type == "pipeline"]
-        stage = self.piped_heredoc(redirects, piped, stage)
         if body and body.type in _COMMANDS:
             return self.simple(body, redirects, stage)
         files: list[Redirect] = []
         arguments: list[list[Node]] = []
-        texts = [self.redirect(each, files, arguments) for each in redirects]
+        inputs: list[tuple[int, Word]] = []
+        for each in redirects:
+            self.redirect(each, files, arguments, inputs)
         if files or arguments:
             got = [word for group in arguments for word in self.words(group)]
             self.found.append((group := Command(got, redirects=files), stage))
             self.spans.append((node.start_byte, node.end_byte, group))
-        stdin = [text for text in texts if text is not None]
-        if stdin:
-            stage = Stage(stage and stage.before, stage and stage.after, stdin[-1])
-        below: Pending = [(body, stage)] if body else []
-        for each in redirects:
-            below.extend(_below_redirect(each, stage))
-        return below
+        if inputs:
+            stage = Stage(stage and stage.before, stage and stage.after, _standard_input(inputs))
+        return [*([(body, stage)] if body else []), *((each, None) for each in redirects)]
 
-    def piped_heredoc(self, redirects: list[Node], piped: list[Node], stage: Stage | None) -> Stage | None:
-        """The stage of `cat <<E | next`, where the grammar puts the rest of the pipeline inside the redirection."""
-        return Stage(stage and stage.before, Stage(after=stage and stage.after)) if piped else stage
-
-    def redirect(self, node: Node, files: list[Redirect], arguments: list[list[Node]]) -> Word | None:
-        """Note a redirection in `files`, and words behind it in `arguments`; the text of a heredoc or here-string."""
-        if node.type == "herestring_redirect":
-            value = node.children[-1]
-            text = words([value], self.source)[0]
-            return Word(text + "\n", known=text.known)
-        if node.type == "heredoc_redirect":
-            for child in node.children:
-                if child.type == "file_redirect":
-                    self.redirect(child, files, arguments)
-                elif node.field_name_for_child(node.children.index(child)) == "argument":
-                    arguments.append([child])
-            return self.heredoc_text(node)
+    def redirect(
+        self, node: Node, files: list[Redirect], arguments: list[list[Node]], inputs: list[tuple[int, Word]]
+    ) -> None:
+        """Note a redirection in `files`, words behind it in `arguments`, the text of a heredoc in `inputs`."""
         targets = node.children_by_field_name("destination")
         descriptor = node.child_by_field_name("descriptor")
         operator = next((child.type for child in node.children if not child.is_named), ">")
         digits = self.source[descriptor.start_byte : descriptor.end_byte] if descriptor else b""
         fd = int(digits) if digits.isdigit() and len(digits) < 6 else 0 if operator.startswith("<") else 1
-        target = words(targets[:1], self.source) if targets else [Word("")]
-        files.append(Redirect(fd, operator, target[0]))
         arguments.extend([each] for each in targets[1:])
-        return None
-
-    def heredoc_text(self, node: Node) -> Word:
-        """The text of a heredoc; not known where an expansion stands in it."""
-        parts = {child.type: child for child in node.children}
-        body, end = parts.get("heredoc_body"), parts.get("heredoc_end")
-        if body is None:
-            return Word("")
-        stop = end.start_byte if end else body.end_byte
-        before = max(child.end_byte for child in node.children if child not in (body, end))
-        begin = self.source.find(b"\n", before, body.start_byte + 1) + 1 or body.start_byte  # blank lines are not in it
-        literal = is_literal(node, self.source)
-        if literal:
-            pieces = [(self.source[begin:stop].decode("utf-8", "replace"), False)]
+        marked = self.item(targets[0], HEREDOC, HERESTRING, OPEN_BOTH) if targets and self.lifted.items else None
+        if marked and marked[0].kind == HEREDOC:
+            inputs.append((fd, marked[0].text or Word("")))
+            return
+        target = self.words(targets[:1])[0] if targets else Word("")
+        if marked:
+            operator = marked[0].kind
+            target = Word(target[len(operator) :], known=target.known, glob=target.glob, splits=target.splits)
+        if operator == HERESTRING:
+            inputs.append((fd, Word(target + "\n", known=target.known)))
         else:
-            pieces = quoted(body.children, begin, stop, self.source, "$`\\")
-        text = "".join(piece for piece, _unknown in pieces)
-        if "<<-" in parts:
-            text = "\n".join(line.lstrip("\t") for line in text.split("\n"))
-        source = self.source[begin:stop].replace(b"\\\\", b"").replace(b"\\`", b"").replace(b"\\$", b"")
-        live = any(unknown for _piece, unknown in pieces) or b"`" in source or b"$" in source
-        return Word(text, known=literal or not live)
+            files.append(Redirect(fd, operator, target))
 
-    def heredoc(self, node: Node) -> Pending:
-        """Substitutions in a heredoc. The grammar knows none in backticks there, so those are cut out by hand."""
-        parent = node.parent
-        if parent and is_literal(parent, self.source):
-            return []
-        text = bytearray(self.source[node.start_byte : node.end_byte])
-        for child in node.children:
-            if child.type in _SUBSTITUTIONS:
-                begin, end = child.start_byte - node.start_byte, child.end_byte - node.start_byte
-                text[begin:end] = b" " * (end - begin)
-        self.hidden(bytes(text))
-        return [(child, None) for child in node.children if child.child_count]
-
-    def hidden(self, text: bytes) -> None:
-        """Note code in what the grammar takes for plain text: some heredocs, and `${x:-...}` in quotes."""
+    def hidden(self, node: Node) -> None:
+        """Note code in what the grammar takes for plain text, as in `${x:-...}` in quotes."""
+        text = self.source[node.start_byte : node.end_byte]
         if b"`" not in text and b"$(" not in text:
+            return
+        if self.lifted.items and b"\1" in text:
+            self.misread = self.misread or node
             return
         plain = text.decode("utf-8", "replace").replace("\\\\", "\0").replace("\\`", "\1").replace("\\$", "\2")
         outside, *inside = plain.split("`")
@@ -304,21 +303,32 @@ class Walk:
             if place % 2:
                 outside += " " + code
             else:
-                self.found.append((code.replace("\1", "`").replace("\2", "$").replace("\0", "\\"), None))
+                self.nested(node, code.replace("\1", "`").replace("\2", "$").replace("\0", "\\"))
         if "$(" in outside:  # parsed in a heredoc whose first line begins with text, all is found
             end = "E"
             while end in outside:
                 end += "E"
             text_again = outside.replace("\1", "").replace("\2", "").replace("\0", "")
-            self.found.append((f": <<{end}\nx{text_again}\n{end}\n", None))
+            self.nested(node, f": <<{end}\nx{text_again}\n{end}\n")
+
+    def nested(self, node: Node, text: str) -> None:
+        """Note code in a substitution that is read on its own."""
+        code = Code(text)
+        self.found.append((code, None))
+        self.spans.append((node.start_byte, node.end_byte, None))
+        self.spans.append((node.start_byte + 1, node.end_byte, code.place))
 
     def substitution(self, node: Node) -> Pending:
         """`$(...)`, `<(...)`, or backticks, in which a backslash hides backticks of a level further in."""
-        source = self.source[node.start_byte : node.end_byte]
+        source = self.source[node.start_byte : node.end_byte].lstrip()
+        marked = self.item(node, BACKTICKS) if self.lifted.items else None
+        if marked:
+            self.nested(node, str(marked[0].text))
+            return []
         if source.startswith(b"`") and b"\\" in source:
             within = bool(node.parent and node.parent.type == "string")
             text = source[1:-1].decode("utf-8", "replace")
-            self.found.append((unescape(text, '$`\\"' if within else "$`\\"), None))
+            self.nested(node, unescape(text, '$`\\"' if within else "$`\\"))
             return []
         self.spans.append((node.start_byte, node.end_byte, None))
         return [(child, None) for child in node.children]
@@ -349,31 +359,24 @@ def _stages(node: Node, stage: Stage | None) -> Pending:
             pending.extend(child for child in reversed(part.children) if child.is_named and child.type != "comment")
         else:
             parts.append(part)
-    behind_heredoc = bool(node.children and not node.children[0].is_named)  # `cat <<E | next`: begins with the bar
     stages: list[Stage] = []
-    before = stage.before if stage and not behind_heredoc else stage
-    for place, _part in enumerate(parts):
-        if behind_heredoc and not place and stage and stage.after:
-            current = stage.after
-            current.before = stage
-        else:
-            current = Stage(before)
+    before = stage.before if stage else None
+    for _part in parts:
+        current = Stage(before)
         if stages:
             stages[-1].after = current
         stages.append(current)
         before = current
-    if stages and stage and not behind_heredoc:
+    if stages and stage:
         stages[0].stdin = stage.stdin
         stages[-1].after = stage.after
     return list(zip(parts, stages, strict=True))
 
 
-def _below_redirect(node: Node, stage: Stage | None) -> Pending:
-    """What to walk in a redirection: the rest of a pipeline keeps its stage, all else stands alone."""
-    return [(child, stage if child.type == "pipeline" else None) for child in node.children]
-
-
-def is_literal(heredoc: Node, source: bytes) -> bool:
-    """True when the word that ends a heredoc is quoted: then its text is taken as it stands."""
-    starts = [child for child in heredoc.children if child.type == "heredoc_start"]
-    return any(mark in source[start.start_byte : start.end_byte] for start in starts for mark in b"'\"\\")
+def _standard_input(inputs: list[tuple[int, Word]]) -> Word | None:
+    """Of heredocs and here-strings with their descriptors, what is read: the last, unless descriptors are mixed."""
+    own = [text for fd, text in inputs if fd == 0]
+    others = [text for fd, text in inputs if fd]
+    if own and others:  # another one may be made the standard input
+        return Word(own[-1], known=False)
+    return (own or others)[-1] if inputs else None

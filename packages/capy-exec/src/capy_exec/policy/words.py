@@ -49,11 +49,14 @@ class Word(str):
         return self
 
 
-def words(nodes: Sequence[Node], source: bytes) -> list[Word]:
-    """The words that `nodes` (which touch each other in `source`) make together: one, or more by braces."""
+def words(nodes: Sequence[Node], source: bytes, *, marked: bool = False) -> list[Word]:
+    """The words that `nodes` (which touch each other in `source`) make together: one, or more by braces.
+
+    `marked` says that there may be marks of `lexer` in it: strings that keep their quotes.
+    """
     pieces: list[tuple[str, int]] = []
     for node in nodes:
-        _pieces(node, source, pieces)
+        _pieces(node, source, pieces, marked)
     if not any(kind == _BARE and "{" in text for text, kind in pieces):
         return [_word(pieces)]
     spread = _braces(_atoms(pieces), 0)
@@ -140,7 +143,7 @@ def _character(digits: str, base: int) -> str:
     return chr(number & 0xFF if base == 8 else number) if number < 0x110000 else "\ufffd"
 
 
-def _pieces(node: Node, source: bytes, out: list[tuple[str, int]]) -> None:
+def _pieces(node: Node, source: bytes, out: list[tuple[str, int]], marked: bool) -> None:
     pending = [node]
     while pending:
         node = pending.pop()
@@ -151,6 +154,8 @@ def _pieces(node: Node, source: bytes, out: list[tuple[str, int]]) -> None:
             out.append((text[1:-1], _QUOTED))
         elif node.type == "ansi_c_string":
             out.append((ansi(text[2:-1]), _QUOTED))
+        elif marked and text.startswith('"\1'):
+            out.append((text, _QUOTED))
         elif node.type == "string":
             if out and out[-1] == ("$", _QUOTED):  # $"translated"
                 out.pop()

@@ -229,12 +229,16 @@ def _options(
     return at, found
 
 
+_ASSIGNING = frozenset(["coproc", "doas", "env", "sudo", "systemd-run", "time"])
+"""Those behind which variables may be set."""
+
+
 def _prefix(words: Sequence[Word], letters: str, longs: str, operands: int) -> list[Run]:
     at, options = _options(words, letters, longs)
     name = words[0].name
     if name == "command" and any(option in ("v", "V") for option, _value in options):
         return []
-    while name in ("env", "sudo", "doas", "systemd-run") and at < len(words) and _is_assignment(words[at]):
+    while name in _ASSIGNING and at < len(words) and _is_assignment(words[at]):
         at += 1
     if name == "env" and at < len(words) and words[at] == "-":
         at += 1
