@@ -68,7 +68,21 @@ class BashRule:
             return YES
         if self._options and self._options.within(forms.options, forms.unknown):
             return MAYBE if forms.unknown and not self._options.within(forms.options, unknown=False) else YES
-        return MAYBE if any(overlap(mine, its) for its in forms.patterns for mine in self._patterns) else NO
+        might = any(
+            overlap(mine, its) and not self._misses_option(words)
+            for its, words in zip(forms.patterns, forms.word_lists, strict=False)
+            for mine in self._patterns
+        )
+        return MAYBE if might else NO
+
+    def _misses_option(self, words: Sequence[str]) -> bool:
+        """True when the rule has an option where the command has an operand, whatever its value."""
+        for wanted, word in zip(self._patterns[0].split(), words, strict=False):
+            if "*" in wanted or (not getattr(word, "known", True) and not _is_operand(word)):
+                return False
+            if wanted.startswith("-") and _is_operand(word):
+                return True
+        return False
 
     def fits_text(self, text: str) -> bool:
         """True when a text fits; quotes in the rule stand for what they do in a shell."""
@@ -127,7 +141,7 @@ class Forms:
             self.texts.append(f"{before} {' '.join(words)}".strip())
         self.options = _Options.of_words([name, *words[1:]])
         unknown = [word for word in words[1:] if not getattr(word, "known", True)]
-        self.unknown = any(word[0] in "$`" for word in unknown if word)
+        self.unknown = any(word[0] in "$`" and not _is_operand(word) for word in unknown if word)
         self.patterns = [" ".join(map(_as_pattern, form)) for form in self.word_lists] if unknown else []
 
 
@@ -212,6 +226,16 @@ def _as_pattern(word: str) -> str:
         return literal(word)
     end = min((place for char in _OPENS_EXPANSION if (place := word.find(char)) >= 0), default=0)
     return literal(word[:end]) + "*"
+
+
+def _is_operand(word: str) -> bool:
+    """True for an expansion in quotes, and for what xargs and find put in: one name of a file and no option.
+
+    It could begin with a dash; asking at each `rm -f "$tmp"` would teach the user to say yes.
+    """
+    if getattr(word, "known", True) or not word.startswith(("$", "`", "{}")):
+        return False
+    return word == "{}" or not (getattr(word, "splits", False) or "@" in word or "*" in word)
 
 
 def _unquoted(text: str) -> str:

@@ -10,6 +10,7 @@ from capy_core.permissions import UNREADABLE, Verdict
 
 from .commands import MAYBE, YES, BashRule, Forms, bash_rules
 from .files import WRITE, Folders, files_of, paths_of
+from .hidden import lines_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -156,6 +157,15 @@ class _Judge:
         if command.code is not None:
             language, inner = command.code
             self._inner(inner, language, depth)
+        self._hidden(command, depth)
+
+    def _hidden(self, command: Command, depth: int) -> None:
+        """Judge what a program is told to run; what cannot be read there (`rsync -e ssh`) is no reason to ask."""
+        invalid, unclear = self._invalid, len(self._unclear)
+        for line in lines_of(command):
+            self._inner(line, "shell", depth)
+        self._invalid = invalid
+        self._unclear[unclear:] = [entry for entry in self._unclear[unclear:] if entry[2] is not None]
 
     def _inner(self, code: str, language: str, depth: int) -> None:
         if depth < _MAX_DEPTH:
