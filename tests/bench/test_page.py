@@ -114,3 +114,16 @@ def test_a_file_that_is_no_report_is_bad_input(tmp_path: Path) -> None:
     )
     assert done.returncode == 4
     assert not (tmp_path / "y.html").exists()
+
+
+def test_two_files_of_one_name_are_two_runs_and_odd_groups_no_failure(tmp_path: Path) -> None:
+    for folder in ("before", "after"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "run.json").write_text(json.dumps(QUALITY))
+    odd = [("search", "p50", 1.0, "ms"), ("search/x/y", "p50", 1.0, "ms"), ("search/1 MB/part", "p50", -1.0, "ms")]
+    (tmp_path / "odd.json").write_text(json.dumps(report("perf", odd, git={"sha": "abc"}, machine=None)))
+    program = Path(sys.executable).with_name("capy-bench")
+    names = ["before/run.json", "after/run.json", "after/run.json", "odd.json"]
+    subprocess.run([str(program), "report", *names, "--html", "x.html"], cwd=tmp_path, capture_output=True, check=True)
+    text = (tmp_path / "x.html").read_text()
+    assert re.findall(r'class="k[0-9]">([^<]*)', text)[:3] == [*names[:2], "after/run.json (2)"]

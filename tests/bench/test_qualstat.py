@@ -220,3 +220,148 @@ def test_both_programs_agree(files: Any) -> None:
     ]
     assert [done.returncode for done in records] == [1, 1]
     assert json.loads(records[0].stdout) == json.loads(records[1].stdout)
+
+
+DAMAGE: dict[str, Any] = {
+    "value: is no figure": lambda r: r["metrics"][0].update(value=10**400),
+    "value: is not a number": lambda r: r["metrics"][0].update(value=True),
+    "low: is not a number": lambda r: r["metrics"][0].update(low="0.1"),
+    "group: is not a text": lambda r: r["metrics"][0].update(group=["overall"]),
+    "unit: is missing": lambda r: r["metrics"][0].pop("unit"),
+    "better: is missing": lambda r: r["metrics"][0].pop("better"),
+    "better: 'more' is not one of": lambda r: r["metrics"][0].update(better="more"),
+    "strict: is not true or false": lambda r: r["metrics"][0].update(strict="no"),
+    "is there twice": lambda r: r["metrics"].append(r["metrics"][0]),
+    "metrics: is not a list": lambda r: r.update(metrics={}),
+    "metrics[0]: is not an object": lambda r: r["metrics"].insert(0, None),
+    "kind: is missing": lambda r: r.pop("kind"),
+    "hash: is not a text": lambda r: r["dataset"].update(hash=5),
+    "dataset: is not an object": lambda r: r.update(dataset=None),
+    "failures[0].case: is not a text": lambda r: r["failures"][0].update(case=[]),
+    "git: is not an object": lambda r: r.update(git="main"),
+    "git.branch: is not a text": lambda r: r["git"].update(branch=1),
+    "machine: is not an object": lambda r: r.update(machine=[]),
+    "surrogates not allowed": lambda r: r["metrics"][0].update(group="\ud800"),
+    "NaN is no figure": lambda r: r["metrics"][0].update(value=float("nan")),
+    "-Infinity is no figure": lambda r: r["metrics"][0].update(low=float("-inf")),
+}
+
+
+@pytest.mark.parametrize("words", DAMAGE)
+def test_a_damaged_report_is_refused_with_its_field(
+    words: str, tmp_path: Path, files: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    damaged = copy.deepcopy(BASE)
+    DAMAGE[words](damaged)
+    base, target = files(base=BASE, target=damaged)
+    for arguments in ([target], [base, target], [target, base, "--markdown"], [base, target, "--format", "json"]):
+        assert run(arguments) == 2
+        told = capsys.readouterr()
+        assert told.out == ""
+        assert words in told.err
+
+
+def test_a_value_beyond_any_number_is_no_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(BASE).replace("0.93", "1e999"))
+    assert run([str(path)]) == 2
+    assert "metrics[0].value: is no figure" in capsys.readouterr().err
+
+
+def test_a_report_may_lack_what_no_table_needs(tmp_path: Path, files: Any) -> None:
+    bare = copy.deepcopy(BASE)
+    for field in ("git", "created_at", "cases"):
+        del bare[field]
+    bare["dataset"] = {"hash": bare["dataset"]["hash"]}
+    for field in ("low", "high", "n"):
+        del bare["metrics"][0][field]
+    (path,) = files(bare=bare)
+    assert [run([path]), run([path, path, "--markdown"])] == [0, 0]
+    Path(path).write_bytes(b"\xef\xbb\xbf" + Path(path).read_bytes())
+    assert run([path]) == 0, "an editor's byte order mark is no damage"
+
+
+def test_an_endless_file_is_refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("capy_bench.reading._MOST_BYTES", 1 << 20)
+    assert run(["/dev/zero"]) == 2
+    assert "larger than 1 MB" in capsys.readouterr().err
+
+
+def test_other_settings_do_not_compare_but_another_seed_does() -> None:
+    both, one = ({**BASE, "settings": {"stores": stores, "seed": 1}} for stores in (["shared", "per-type"], ["shared"]))
+    with pytest.raises(Unusable, match="setting stores"):
+        compare(both, one)
+    assert compare(both, {**both, "settings": {**both["settings"], "seed": 2}}).clean
+
+
+@pytest.mark.parametrize("field", [{"unit": "ms"}, {"better": "lower"}])
+def test_a_metric_that_means_something_else_now_does_not_compare(field: Report) -> None:
+    with pytest.raises(Unusable, match=f"{next(iter(field))} of overall mrr"):
+        compare(report(metric("mrr", 0.9)), report(metric("mrr", 0.9, **field)))
+
+
+def test_a_figure_of_fewer_cases_is_a_regression_however_good_it_is() -> None:
+    found = compare(report(metric("mrr", 0.9, n=100)), report(metric("mrr", 1.0, n=50)))
+    assert ([row.change for row in found.rows], found.clean) == (["fewer"], False)
+    assert compare(report(metric("mrr", 0.9, n=100)), report(metric("mrr", 0.9, n=110))).clean
+
+
+def test_a_target_cannot_drop_that_a_metric_is_strict() -> None:
+    strict, loose = (report(metric("recall", value, strict=flag)) for value, flag in ((0.99, True), (0.985, False)))
+    assert not compare(strict, loose).clean
+
+
+def test_something_out_of_nothing_and_below_nothing_is_judged() -> None:
+    def lower(value: float) -> Report:
+        return report(metric("larger", value, unit="count", better="lower"))
+
+    assert compare(lower(0), lower(1)).rows[0].change == "regression"
+    assert compare(lower(-5), lower(-4)).rows[0].change == "regression"
+    assert compare(lower(-4), lower(-5)).rows[0].change == "better"
+
+
+def test_times_of_another_machine_are_shown_and_ratios_judged(files: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    def speed(cpus: int, time: float, ratio: float) -> Report:
+        figures = metric("time", time, unit="ms", better="lower"), metric("ratio", ratio, unit="x", better="lower")
+        return {**report(*figures, kind="perf"), "machine": {"cpus": cpus, "platform": "Linux x86_64"}}
+
+    assert not compare(speed(2, 10, 1), speed(2, 30, 1)).clean
+    assert [row.change for row in compare(speed(2, 10, 1), speed(8, 30, 1)).rows] == ["changed", "same"]
+    assert not compare(speed(2, 10, 1), speed(8, 10, 2)).clean
+    assert run(files(base=speed(2, 10, 1), target=speed(8, 30, 1))) == 0
+    assert "other machine" in capsys.readouterr().out
+
+
+def test_odd_names_do_nothing_to_a_terminal_or_a_page(files: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    odd = report(metric("mrr", 0.9, group="a\x1b[31m\nb|<img src=x>\u202e"), failures=(failure("c\x1b]0;x\x07\r<b>"),))
+    base, target = files(base=report(), target=odd)
+    for more in ([], ["--markdown"]):
+        for arguments in ([target], [base, target]):
+            run([*arguments, *more])
+            out = capsys.readouterr().out
+            assert not set("\x1b\x07\r\u202e") & set(out)
+            assert "a [31m b" in out
+            assert not more or ("\\<img" in out and " <b>" not in out and "b\\|" in out)
+
+
+@pytest.mark.parametrize(("target", "status"), [("/dev/full", 2), ("closed", 0)])
+def test_an_output_that_takes_nothing_is_no_traceback(files: Any, target: str, status: int) -> None:
+    paths = files(base=BASE)
+    program = str(Path(sys.executable).with_name("capy-qualstat"))
+    redirect = ">&-" if target == "closed" else f">{target}"
+    done = subprocess.run(
+        ["sh", "-c", f'"$@" {redirect}', "sh", program, *paths], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == status
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("\n") == (1 if status else 0)
+
+
+def test_what_an_encoding_lacks_is_escaped(files: Any) -> None:
+    (path,) = files(base=report(metric("mrr", 0.9, group="日本語")))
+    done = subprocess.run(
+        [Path(sys.executable).with_name("capy-qualstat"), path],
+        env={"PYTHONIOENCODING": "ascii"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\\u65e5" in done.stdout

@@ -5,18 +5,19 @@ A report is `capy.bench.report/1` (docs/formats): metrics by (group, metric), ea
 
 from __future__ import annotations
 
+from .reading import Unusable, plain, read
+
 EPSILON = 1e-4  # a difference below this is rounding
-SCHEMA = "capy.bench.report/1"
+_OF_THE_MACHINE = ("ms", "MB/s")  # units that say as much about the machine as about us
+_FREE = ("seed",)  # settings that may differ: what they change is chance
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Iterator
 
-    Record = dict[str, Any]  # as read from JSON
+    from .reading import Record
 
-
-class Unusable(Exception):
-    """A file that is no report, or two reports that cannot be compared; the message says why."""
+__all__ = ("Comparison", "Row", "Unusable", "compare", "read")
 
 
 class Row:
@@ -26,8 +27,9 @@ class Row:
         group, metric, unit: as in the reports.
         base, target: the values, or None where a report lacks the metric.
         change: "same", "better", "worse" (against its direction, within what is tolerated), "regression", "changed" (it
-            has no direction), "gone" (only in the base; as bad as a regression: no figure improves by vanishing), "new"
-            (only in the target).
+            has no direction, or is a time of another machine), "gone" (only in the base) and "fewer" (the mean of fewer
+            cases than in the base), both as bad as a regression: no figure improves by vanishing; "new" (only in the
+            target).
     """
 
     __slots__ = ("base", "change", "group", "metric", "target", "unit")
@@ -53,36 +55,11 @@ class Comparison:
 
     @property
     def regressions(self) -> list[Row]:
-        return [row for row in self.rows if row.change in ("regression", "gone")]
+        return [row for row in self.rows if row.change in ("regression", "gone", "fewer")]
 
     @property
     def clean(self) -> bool:
         return not self.regressions and not self.new_failures
-
-
-def read(path: str) -> Record:
-    """The report in a file.
-
-    Raises:
-        Unusable: it cannot be read, is not JSON, or is not a report.
-    """
-    import json
-
-    try:
-        with open(path, encoding="utf-8") as file:  # noqa: PTH123 - pathlib would double the start of this program
-            report = json.load(file)
-    except OSError as ex:
-        raise Unusable(f"{path}: {ex.strerror}") from ex
-    except (ValueError, RecursionError) as ex:
-        raise Unusable(f"{path} is not JSON: {ex}") from ex
-    if not isinstance(report, dict) or report.get("schema") != SCHEMA:
-        raise Unusable(f"{path} is no report of capy-bench ({SCHEMA}); write one with --out, e.g. capy-bench quality")
-    try:
-        _ = [(_key(metric), metric["value"] + 0) for metric in report["metrics"]], report["dataset"]["hash"]
-        _ = [_failure(failure) for failure in report["failures"]]
-    except (KeyError, TypeError) as ex:
-        raise Unusable(f"{path} is a damaged report: {ex!r} is missing or wrong") from ex
-    return report
 
 
 def compare(base: Record, target: Record, *, tolerance: float = 0.02, relative: float = 0.10) -> Comparison:
@@ -93,23 +70,21 @@ def compare(base: Record, target: Record, *, tolerance: float = 0.02, relative: 
         tolerance: what a metric between 0 and 1 may lose, absolute. Metrics marked `strict` may lose nothing.
         relative: what any other metric (times, sizes, speeds) may lose, as a share of the base.
 
-    Measured speeds are noisy: in reports of kind "perf" a loss counts only if the two intervals do not overlap either.
-    All other reports are the same for the same code, so there each figure is taken as it is.
+    Measured speeds are noisy: in reports of kind "perf" a loss counts only if the two intervals do not overlap either,
+    and times only on one machine. All other reports are the same for the same code, so there each figure is taken as it
+    is.
 
     Raises:
-        Unusable: other kinds, or other datasets.
+        Unusable: other kinds, datasets or settings (but for the seed), or a metric that changed its unit or direction.
     """
-    for name, old, new in (
-        ("kind", base["kind"], target["kind"]),
-        ("dataset", _dataset(base), _dataset(target)),
-    ):
+    for name, old, new in _must_agree(base, target):
         if old != new:
-            raise Unusable(f"not comparable: {name} {old} against {new}")
+            raise Unusable(plain(f"not comparable: {name} {old} against {new}"))
     old_metrics = {_key(metric): metric for metric in base["metrics"]}
     new_metrics = {_key(metric): metric for metric in target["metrics"]}
-    noisy = base["kind"] == "perf"
+    noisy, moved = base["kind"] == "perf", on_other_machine(base, target)
     rows = [
-        _row(old_metrics.get(key), new_metrics.get(key), noisy, tolerance, relative)
+        _row(old_metrics.get(key), new_metrics.get(key), noisy, moved, tolerance, relative)
         for key in dict.fromkeys((*old_metrics, *new_metrics))
     ]
     old_failures = {_failure(failure): failure for failure in base["failures"]}
@@ -121,9 +96,29 @@ def compare(base: Record, target: Record, *, tolerance: float = 0.02, relative: 
     )
 
 
+def on_other_machine(base: Record, target: Record) -> bool:
+    """Whether two reports of speed tell of different machines: their times then say nothing about each other."""
+    return bool(base["kind"] == "perf" and base.get("machine") != target.get("machine"))
+
+
+def _must_agree(base: Record, target: Record) -> Iterator[tuple[str, object, object]]:
+    """What must be the same in both, by name: else their figures are of different things."""
+    yield "kind", base["kind"], target["kind"]
+    yield "dataset", _dataset(base), _dataset(target)
+    old_settings, new_settings = base.get("settings") or {}, target.get("settings") or {}
+    for name in old_settings:
+        if name in new_settings and name not in _FREE:
+            yield f"setting {name}", old_settings[name], new_settings[name]
+    old_metrics = {_key(metric): metric for metric in base["metrics"]}
+    for metric in target["metrics"]:
+        old = old_metrics.get(_key(metric), metric)
+        for field in ("unit", "better"):
+            yield f"{field} of {' '.join(_key(metric))}", old[field], metric[field]
+
+
 def _dataset(report: Record) -> str:
     dataset = report["dataset"]
-    return f"{dataset.get('name', '')} {dataset.get('split', '')} {dataset['hash']}".strip()
+    return f"{dataset.get('name') or ''} {dataset.get('split') or ''} {dataset['hash']}".strip()
 
 
 def _key(metric: Record) -> tuple[str, str]:
@@ -134,28 +129,33 @@ def _failure(failure: Record) -> tuple[str, str, str]:
     return failure["case"], failure["group"], failure["failure"]
 
 
-def _row(old: Record | None, new: Record | None, noisy: bool, tolerance: float, relative: float) -> Row:
+def _row(old: Record | None, new: Record | None, noisy: bool, moved: bool, tolerance: float, relative: float) -> Row:
     known = new or old or {}
     before, after = (item["value"] if item else None for item in (old, new))
-    if old and new:
-        change = _change(old, new, noisy, tolerance, relative)
-    else:
+    if old is None or new is None:
         change = "gone" if old else "new"
-    return Row(known["group"], known["metric"], known.get("unit", ""), before, after, change)
+    elif not noisy and (new.get("n") or 0) < (old.get("n") or 0):
+        change = "fewer"
+    else:
+        change = _change(old, new, noisy, tolerance, relative)
+        if moved and new["unit"] in _OF_THE_MACHINE and change != "same":
+            change = "changed"
+    return Row(known["group"], known["metric"], known["unit"], before, after, change)
 
 
 def _change(old: Record, new: Record, noisy: bool, tolerance: float, relative: float) -> str:
-    delta = new["value"] - old["value"]
-    if abs(delta) < EPSILON * (1 if new.get("unit") == "ratio" else max(1.0, abs(old["value"]))):
+    """How a figure changed that has one meaning in both reports."""
+    delta, unit, better = new["value"] - old["value"], new["unit"], new["better"]
+    if abs(delta) < EPSILON * (1 if unit == "ratio" else max(1.0, abs(old["value"]))):
         return "same"
-    better = new.get("better", "none")
-    if better not in ("higher", "lower"):
+    if better == "none":
         return "changed"
     if (delta > 0) == (better == "higher"):
         return "better"
     if noisy and _overlap(old, new):
         return "worse"
-    allowed = 0.0 if new.get("strict") else tolerance if new.get("unit") == "ratio" else relative * abs(old["value"])
+    strict = new["strict"] or old["strict"]  # a report does not loosen what the other is held to
+    allowed = 0.0 if strict else tolerance if unit == "ratio" else relative * abs(old["value"])
     return "regression" if abs(delta) > allowed + EPSILON else "worse"
 
 

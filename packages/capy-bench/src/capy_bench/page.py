@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 from .charts import SERIES, Bar, Point, bars, lines, scatter
@@ -9,10 +10,11 @@ from .tables import figure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .compare import Record
+    from .reading import Record
 
 Named = tuple[str, "Record"]  # a name that tells the run, its report
 
+_SEARCH = re.compile(r"search/([0-9]{1,6}) MB/(.+)")  # the group of a latency: size of the store, lane
 _KINDS = {
     "quality": "Retrieval quality",
     "retrieval": "Retrieval on other collections",
@@ -99,15 +101,14 @@ def _costs(report: Record) -> list[Point]:
 
 
 def _perf(reports: list[Named]) -> str:
-    latencies: dict[str, list[Point]] = {}
+    medians: dict[str, list[Point]] = {}
     for name, report in reports:
         prefix = f"{name} " if len(reports) > 1 else ""
         for metric in report["metrics"]:
-            place = metric["group"].split("/")  # search/<size> MB/<lane>
-            if place[0] == "search" and metric["metric"] in ("p50", "p95"):
-                point = Point("", float(place[1].split()[0]), metric["value"])
-                latencies.setdefault(f"{prefix}{place[2]} {metric['metric']}", []).append(point)
-    medians = {name: points for name, points in latencies.items() if name.endswith("p50")}
+            place = _SEARCH.fullmatch(metric["group"])
+            if place and metric["metric"] == "p50":
+                point = Point("", float(place[1]), metric["value"])
+                medians.setdefault(f"{prefix}{place[2]} p50", []).append(point)
     parts = []
     if medians:
         chart = lines(medians, x_title="MB of text in the store", y_title="ms (p50)")
@@ -168,7 +169,7 @@ def _origin(report: Record) -> str:
     facts = [
         f"{dataset.get('name', '')} {dataset.get('split', '')}",
         f"{dataset.get('cases', 0)} cases, {dataset['hash'][:19]}",
-        f"{git['branch']} {git['sha']}" if git.get("sha") else "",
+        f"{git.get('branch') or 'HEAD'} {git['sha']}" if git.get("sha") else "",
         str(report.get("created_at", "")),
         f"{machine.get('cpus', '?')} CPUs, {machine.get('platform', '')}",
         versions,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 
 from .compare import Comparison, Row, Unusable, compare, read
@@ -22,6 +24,8 @@ examples:
 
 def main() -> None:
     """Run the program with the arguments of the command line, and exit with its status."""
+    if sys.stdout is None:  # started with a closed output: nothing can be shown, the status still tells
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - for as long as the program runs
     sys.exit(run(sys.argv[1:]))
 
 
@@ -30,20 +34,29 @@ def run(arguments: list[str]) -> int:
 
     Returns:
         0: one report shown, or no regression; 1: a regression or a new failure; 2: wrong usage, a file that is no
-        report, or reports of different datasets.
+        report, reports that do not compare, or an output that cannot be written; 130 and 141: stopped by Ctrl-C or by
+        the reader of a pipe.
     """
     try:
-        options = parser().parse_args(arguments)
-    except SystemExit as ex:
-        return UNUSABLE if ex.code else CLEAN
-    try:
-        return _show(options.base, options.target, options)
+        try:
+            options = parser().parse_args(arguments)
+            status = _show(options.base, options.target, options)
+        except SystemExit as ex:  # --help, or wrong usage, which argparse has told
+            status = UNUSABLE if ex.code else CLEAN
+        sys.stdout.flush()
     except Unusable as ex:
         print(f"capy-qualstat: {ex}", file=sys.stderr)
         return UNUSABLE
+    except KeyboardInterrupt:
+        return 130
     except BrokenPipeError:  # the reader has seen enough
         sys.stdout = None  # nothing left to flush into the closed pipe
         return 141
+    except OSError as ex:
+        sys.stdout = None
+        print(f"capy-qualstat: the output cannot be written: {ex.strerror}", file=sys.stderr)
+        return UNUSABLE
+    return status
 
 
 def parser() -> argparse.ArgumentParser:
@@ -109,13 +122,13 @@ def _metric(row: Row) -> dict[str, object]:
 
 
 def _write(text: str) -> None:
+    if isinstance(sys.stdout, io.TextIOWrapper):  # what the terminal's encoding lacks is escaped
+        sys.stdout.reconfigure(errors="backslashreplace")
     sys.stdout.write(text)
     sys.stdout.flush()
 
 
 def _terminal() -> bool:
-    import os
-
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from .compare import on_other_machine
+from .reading import plain
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .compare import Comparison, Record, Row
+    from .compare import Comparison, Row
+    from .reading import Record
 
 MOST_FAILURES = 10
 _MARKS = {
@@ -14,9 +18,10 @@ _MARKS = {
     "changed": "",
     "regression": " !",
     "gone": " ! gone",
+    "fewer": " ! fewer cases",
     "new": " new",
 }
-_COLOURS = {"regression": "31", "gone": "31", "better": "32", "same": "2"}
+_COLOURS = {"regression": "31", "gone": "31", "fewer": "31", "better": "32", "same": "2"}
 
 
 def single(report: Record, *, markdown: bool = False) -> str:
@@ -24,7 +29,7 @@ def single(report: Record, *, markdown: bool = False) -> str:
     groups: dict[str, dict[str, Record]] = {}
     for metric in report["metrics"]:
         groups.setdefault(metric["group"], {})[metric["metric"]] = metric
-    parts = [_origin(report)]
+    parts = [_origin(report, markdown)]
     for columns, names in _alike(groups).items():
         rows = [[name, *(_interval(groups[name][column]) for column in columns)] for name in names]
         parts.append(_table(["group", *columns], rows, markdown))
@@ -58,9 +63,10 @@ def both(
         colours=[_COLOURS.get(row.change, "") for row in shown] if colour and not markdown else None,
     )
     hidden = len(found.rows) - len(shown)
-    head = [f"base    {_origin(base)}", f"target  {_origin(target)}"]
+    head = [f"base    {_origin(base, markdown)}", f"target  {_origin(target, markdown)}"]
     parts = [
         ("  \n" if markdown else "\n").join(head),
+        "other machine: times and speeds are shown, ratios are judged" if on_other_machine(base, target) else "",
         table if shown else "",
         f"{hidden} figures unchanged" if hidden else "",
         _failures("NEW", found.new_failures, markdown),
@@ -88,14 +94,13 @@ def _verdict(found: Comparison) -> str:
     return f"REGRESSION: figures worse than tolerated: {worse}, new failures: {failing}"
 
 
-def _origin(report: Record) -> str:
+def _origin(report: Record, markdown: bool) -> str:
     git, dataset = report.get("git") or {}, report["dataset"]
-    where = f"{git['branch']} {git['sha']}{' with changes' if git.get('dirty') else ''}" if git.get("sha") else "no git"
+    changes = " with changes" if git.get("dirty") else ""
+    where = f"{git.get('branch') or 'HEAD'} {git['sha']}{changes}" if git.get("sha") else "no git"
     name = " ".join(str(dataset[key]) for key in ("name", "split") if dataset.get(key))
-    return (
-        f"{report['kind']} of {name}: {dataset.get('cases', 0)} cases, {dataset['hash'][:19]} | {where} | "
-        f"{report.get('created_at', '')}"
-    )
+    facts = f"{report['kind']} of {name}: {dataset.get('cases') or 0} cases, {dataset['hash'][:19]} | {where}"
+    return _shown(f"{facts} | {report.get('created_at') or ''}".removesuffix(" | "), markdown)
 
 
 def _alike(groups: dict[str, dict[str, Record]]) -> dict[tuple[str, ...], list[str]]:
@@ -133,11 +138,11 @@ def _failures(title: str, failures: list[Record], markdown: bool) -> str:
     if not failures:
         return ""
     bullet = "- " if markdown else "  "
-    lines = [
-        f"{bullet}{title}: {failure['case']} ({failure['group']}): {failure['failure']}"
-        + (f": {failure['detail']}" if failure.get("detail") else "")
-        for failure in failures[:MOST_FAILURES]
-    ]
+    lines = []
+    for failure in failures[:MOST_FAILURES]:
+        detail = f": {failure['detail']}" if failure.get("detail") else ""
+        text = f"{failure['case']} ({failure['group']}): {failure['failure']}{detail}"
+        lines.append(f"{bullet}{title}: {_shown(text, markdown)}")
     if len(failures) > MOST_FAILURES:
         lines.append(f"{bullet}and {len(failures) - MOST_FAILURES} more")
     return "\n".join(lines)
@@ -147,9 +152,12 @@ def _table(
     head: list[str], rows: list[list[str]], markdown: bool, *, left: int = 1, colours: list[str] | None = None
 ) -> str:
     """Rows under a head; the first `left` columns are words and stand to the left, the others are figures."""
+    rows = [[_shown(cell, markdown) for cell in row] for row in rows]
     if markdown:
         body = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
+        head = [_shown(cell, markdown).replace("|", "\\|") for cell in head]
         return "| " + " | ".join(head) + " |\n|" + "---|" * len(head) + "\n" + body
+    head = [_shown(cell, markdown) for cell in head]
     widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]
     lines = []
     for row in [head, *rows]:
@@ -162,3 +170,9 @@ def _table(
         if code:
             lines[index] = f"\x1b[{code}m{lines[index]}\x1b[0m"
     return "\n".join(lines)
+
+
+def _shown(text: str, markdown: bool) -> str:
+    """A text of a report as one line that says what it is and does nothing: no control codes, no tags."""
+    line = plain(text)
+    return line.replace("\\", "\\\\").replace("<", "\\<") if markdown else line

@@ -34,10 +34,20 @@ def report(app: App, reports: tuple[str, ...], html: Path) -> None:
     from ..page import page
 
     try:
-        named = [(Path(name).stem, read(name)) for name in reports]
+        named = list(zip(_names(reports), map(read, reports), strict=True))
     except Unusable as ex:
         raise BadInput(str(ex), "write one with --out, e.g. capy-bench quality --out quality.json") from ex
     text = page(named).encode()
     write_file(html, text)
     record = {"schema": "capy.bench.page/1", "path": str(html), "bytes": len(text), "reports": len(named)}
     app.emit(record, lambda facts: f"wrote {facts['path']}: {facts['reports']} reports, {facts['bytes']:,} bytes")
+
+
+def _names(paths: tuple[str, ...]) -> list[str]:
+    """A name for each run: its file's, or its whole path where two files have one name; a number where that is twice.
+
+    Charts draw each name once: two runs of one name would be one.
+    """
+    stems = [Path(path).stem for path in paths]
+    names = [path if stems.count(stem) > 1 else stem for path, stem in zip(paths, stems, strict=True)]
+    return [f"{name} ({names[:at].count(name) + 1})" if name in names[:at] else name for at, name in enumerate(names)]
