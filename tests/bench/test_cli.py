@@ -132,6 +132,40 @@ def test_what_cannot_be_done_is_said_with_a_status(
 
 
 def test_a_report_that_cannot_be_written_is_an_error_and_still_printed(tool: Tool, small: Path, tmp_path: Path) -> None:
-    done = tool("capy-bench", "quality", "--fixtures", small, "--out", tmp_path / "missing" / "now.json")
+    (tmp_path / "full").symlink_to("/dev/full/x")
+    done = tool("capy-bench", "quality", "--fixtures", small, "--out", tmp_path / "full")
     assert (done.returncode, json.loads(done.stderr)["code"]) == (6, "unwritable")
     assert report(done.stdout)["kind"] == "quality"
+
+
+@pytest.mark.parametrize(
+    ("out", "status", "words"), [("missing/now.json", 3, "no folder missing"), ("-", 2, "names a")]
+)
+def test_a_file_that_could_not_be_written_is_refused_before_measuring(
+    tool: Tool, out: str, status: int, words: str
+) -> None:
+    done = tool("capy-bench", "quality", "--out", out)
+    assert (done.returncode, done.stdout) == (status, b"")
+    assert words in json.loads(done.stderr)["message"]
+
+
+@pytest.mark.parametrize(
+    ("command", "folder", "words"),
+    [
+        ("reduction", "outputs", "a: needles: 'not there' is not in outputs/a.log"),
+        ("retrieval", "needles", "q: needles: 'not there' is in no document of its group"),
+        ("retrieval", "docs", "q: relevant: 'nope' is no document of its group"),
+    ],
+)
+def test_an_answer_that_is_nowhere_is_warned_of_and_refused_on_request(
+    tool: Tool, tmp_path: Path, command: str, folder: str, words: str
+) -> None:
+    (tmp_path / "outputs").mkdir()
+    corpus(tmp_path / "outputs", line("a", needles=["not there"]))
+    write_corpus(tmp_path / "needles", DOCS, [{"id": "q", "text": "tin", "needles": ["not there"], "group": "sea"}])
+    write_corpus(tmp_path / "docs", DOCS, [{"id": "q", "text": "tin", "relevant": ["nope"], "group": "sea"}])
+    done = tool("capy-bench", command, "--corpus", tmp_path / folder)
+    assert done.returncode == 0
+    assert words in json.loads(done.stderr)["message"]
+    assert report(done.stdout)["kind"] == command
+    assert tool("capy-bench", command, "--corpus", tmp_path / folder, "--strict").returncode == 4

@@ -128,6 +128,7 @@ def test_fixtures_become_outputs_without_their_negatives(write: Write) -> None:
 def corpus(folder: Path, *cases: dict[str, Any]) -> Path:
     (folder / "outputs").mkdir()
     (folder / "outputs" / "a.log").write_bytes(LOG.encode() + b"\xff\n")
+    (folder / "outputs" / "empty.log").touch()
     (folder / "cases.jsonl").write_text("".join(json.dumps(line) + "\n" for line in cases))
     return folder
 
@@ -158,6 +159,10 @@ def test_the_hash_of_a_corpus_covers_the_outputs(tmp_path: Path) -> None:
     [
         (line("a", needles=[]), BadInput, "cases.jsonl:1: needles: there is none"),
         (line("a", question=" "), BadInput, "cases.jsonl:1: question: is no text"),
+        (line("a", file="../corpus/outputs/a.log"), BadInput, "'../corpus/outputs/a.log' is not in the corpus' folder"),
+        (line("a", file="/etc/hostname"), BadInput, "'/etc/hostname' is not in the corpus' folder"),
+        (line("a", file="outputs/empty.log"), BadInput, "empty.log is empty"),
+        (line("a", file="outputs"), NotFound, "there is no"),
         (line("a", file="outputs/b.log"), NotFound, "cases.jsonl:1: file: there is no"),
     ],
 )

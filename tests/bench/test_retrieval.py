@@ -25,6 +25,8 @@ QUERIES = [
     {"id": 3, "text": "rye flour", "relevant": ["a"], "group": "kitchen"},
     {"id": 4, "text": "zeppelin", "group": "kitchen"},
 ]
+SEA = [{"id": "a", "text": "The keeper winds the clockwork."}]
+MIXED = [{"id": "q", "text": "x", "relevant": ["a"]}, {"id": "p", "text": "x", "needles": ["keeper"]}]
 
 
 def write(folder: Path, docs: list[Any], queries: list[Any], meta: dict[str, Any] | None = None) -> Path:
@@ -99,6 +101,11 @@ def test_a_folder_of_sets_and_the_part_of_a_set(tmp_path: Path) -> None:
         (DOCS, [], None, "queries.jsonl is empty"),
         (DOCS, [{"id": "q", "text": "x", "relevant": "a"}], None, "queries.jsonl:1: relevant: is no list of texts"),
         (DOCS, [{"id": "q", "text": "x", "group": "air"}], None, "no document is in group 'air'"),
+        (DOCS, [{"id": "q", "text": "x", "needles": ""}], None, "queries.jsonl:1: needles: is no list of texts"),
+        (DOCS, [{"id": "q", "text": "x", "needles": [" "]}], None, "queries.jsonl:1: needles: is no list of texts"),
+        (SEA, [{"id": "q", "text": "x", "needles": ["a"]}], {"mode": "docs"}, "q: relevant: is missing"),
+        (SEA, [{"id": "q", "text": "x", "relevant": ["a"]}], {"mode": "needles"}, "q: needles: is missing"),
+        (SEA, MIXED, None, "q: needles: is missing"),
         (DOCS, QUERIES, {"mode": "lines"}, "meta.json: mode: 'lines' is not"),
         (DOCS, QUERIES, {"fetch": 3}, "meta.json: fetch: 3 is no whole number from 10"),
         (DOCS, ["words"], None, "queries.jsonl: line 1 holds a JSON str"),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from capy_core.errors import BadInput, NotFound
@@ -50,6 +50,7 @@ class RetrievalSet:
     Args:
         mode: "docs" or "needles".
         fetch: hits to ask for; more than 10 where several of a document count as one.
+        doubts: answers that no search could find, in words.
     """
 
     name: str
@@ -58,6 +59,7 @@ class RetrievalSet:
     hash: str
     documents: tuple[Document, ...]
     queries: tuple[Query, ...]
+    doubts: tuple[str, ...] = ()
 
     def first(self, limit: int) -> RetrievalSet:
         """The first `limit` queries of each group, as another set: its figures compare with no others."""
@@ -84,11 +86,12 @@ class OutputCase:
 
 @dataclass(frozen=True)
 class OutputSet:
-    """A folder with `cases.jsonl` and the files that it names."""
+    """A folder with `cases.jsonl` and the files that it names. `doubts`: needles that their files lack, in words."""
 
     name: str
     hash: str
     cases: tuple[OutputCase, ...]
+    doubts: tuple[str, ...] = ()
 
     def record(self) -> Record:
         """The `dataset` of a report."""
@@ -131,17 +134,32 @@ def output_set(folder: Path) -> OutputSet:
         if not needles:
             raise BadInput(f"{where}: needles: there is none", "give at least one text that the answer holds")
         file = _text(record, "file", where)
-        path = folder / file
-        if not path.is_file():
-            raise NotFound(f"{where}: file: there is no {path}", "correct its name")
+        path = _inside(folder, file, where)
         kind = _text(record, "kind", where, "")
         cases.append(
             OutputCase(_text(record, "id", where), path, file, _text(record, "question", where), needles, kind)
         )
     _unique([case.id for case in cases], folder / "cases.jsonl")
+    doubts = []
     for file in sorted({case.file for case in cases}):
-        _digest_file(digest, file, (folder / file).read_bytes())
-    return OutputSet(folder.resolve().name, f"sha256:{digest.hexdigest()}", tuple(cases))
+        data = (folder / file).read_bytes()
+        _digest_file(digest, file, data)
+        text = data.decode("utf-8", "replace")
+        asked = [(case.id, needle) for case in cases if case.file == file for needle in case.needles]
+        doubts += [f"{id_}: needles: {needle[:100]!r} is not in {file}" for id_, needle in asked if needle not in text]
+    return OutputSet(folder.resolve().name, f"sha256:{digest.hexdigest()}", tuple(cases), tuple(doubts))
+
+
+def _inside(folder: Path, file: str, where: str) -> Path:
+    """The path of a file of the corpus; it has something in it, and its name does not lead out of the folder."""
+    if PurePath(file).is_absolute() or ".." in PurePath(file).parts:
+        raise BadInput(f"{where}: file: {file!r} is not in the corpus' folder", "put it there and name it from there")
+    path = folder / file
+    if not path.is_file():
+        raise NotFound(f"{where}: file: there is no {path}", "correct its name")
+    if not path.stat().st_size:
+        raise BadInput(f"{where}: file: {path} is empty", "take it out: of nothing nothing can be cut")
+    return path
 
 
 def _retrieval_set(folder: Path) -> RetrievalSet:
@@ -167,7 +185,31 @@ def _retrieval_set(folder: Path) -> RetrievalSet:
     unknown = sorted({query.group for query in queries} - {document.group for document in documents})
     if unknown:
         raise BadInput(f"{folder / 'queries.jsonl'}: no document is in group {unknown[0]!r}", "correct `group`")
-    return RetrievalSet(folder.resolve().name, mode, fetch, f"sha256:{digest.hexdigest()}", documents, queries)
+    doubts = tuple(_doubts(queries, documents, mode, folder / "queries.jsonl"))
+    return RetrievalSet(folder.resolve().name, mode, fetch, f"sha256:{digest.hexdigest()}", documents, queries, doubts)
+
+
+def _doubts(queries: Iterable[Query], documents: Iterable[Document], mode: str, path: Path) -> Iterator[str]:
+    """Answers that are not among the documents of their group: no search could find them.
+
+    Raises:
+        BadInput: the answer of a query is given in the form of the other mode.
+    """
+    ids: dict[str, set[str]] = {}
+    texts: dict[str, list[str]] = {}
+    for document in documents:
+        ids.setdefault(document.group, set()).add(document.id)
+        texts.setdefault(document.group, []).append(document.text)
+    wanted, other = ("needles", "relevant") if mode == "needles" else ("relevant", "needles")
+    for query in queries:
+        if not query.is_negative and not getattr(query, wanted):
+            where = f"{path}: {query.id}: {wanted}"
+            raise BadInput(f'{where}: is missing, the mode is "{mode}"', f"{other} alone does not do there")
+        for id_ in sorted(query.relevant - ids[query.group]) if mode == "docs" else ():
+            yield f"{query.id}: relevant: {id_!r} is no document of its group"
+        for needle in query.needles if mode == "needles" else ():
+            if not any(needle in text for text in texts[query.group]):
+                yield f"{query.id}: needles: {needle[:100]!r} is in no document of its group"
 
 
 def _meta(path: Path, digest: Any) -> tuple[str, int]:
@@ -222,8 +264,9 @@ def _text(record: Record, field: str, where: str, default: str | None = None) ->
 
 
 def _texts(record: Record, field: str, where: str) -> tuple[str, ...]:
-    value = record.get(field) or []
-    if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
+    value = record.get(field)
+    value = [] if value is None else value
+    if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() for item in value):
         raise BadInput(f"{where}: {field}: is no list of texts", "correct the line")
     return tuple(value)
 

@@ -6,16 +6,19 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from capy_core.cli import App
-from capy_core.errors import BadInput
+from capy_core.errors import BadInput, NotFound, UsageError
 from capy_core.records import Record
 
 if TYPE_CHECKING:
     from ..scratch import Tick
 
 _MOST_DOUBTS = 5
+_DOUBTFUL = "questions whose answers say little about the search"
 _MOST_FAILURES = 10
 _SHORT = {
     "recall_at_1": "R@1",
@@ -62,11 +65,9 @@ def doubt(app: App, doubts: Sequence[str], *, strict: bool) -> None:
     shown, rest = doubts[:_MOST_DOUBTS], len(doubts) - _MOST_DOUBTS
     text = "; ".join(shown) + (f"; and {rest} more" if rest > 0 else "")
     if doubts and strict:
-        raise BadInput(f"the fixtures leave room for chance: {text}", "correct them, or leave --strict out")
+        raise BadInput(f"{_DOUBTFUL}: {text}", "correct them, or leave --strict out")
     if doubts:
-        app.warn(
-            "doubtful_fixtures", f"the fixtures leave room for chance: {text}", "figures may say less than they seem"
-        )
+        app.warn("doubtful_fixtures", f"{_DOUBTFUL}: {text}", "figures may say less than they seem")
 
 
 def deliver(app: App, report: Record, out: Path | None) -> None:
@@ -130,3 +131,18 @@ def _failures(failures: list[Record]) -> str:
     if len(lines) > _MOST_FAILURES:
         lines[_MOST_FAILURES:] = [f"  and {len(lines) - _MOST_FAILURES} more in the report"]
     return "\n".join([f"failures: {len(failures)}", *lines])
+
+
+class OutFile(click.Path):
+    """A file to write, refused at once where it could not be written: measuring takes minutes."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, dir_okay=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if str(value) == "-":
+            raise UsageError("--out names a file", "the report goes to stdout anyway, as JSON with --format json")
+        path = Path(str(super().convert(value, param, ctx)))
+        if not path.parent.is_dir():
+            raise NotFound(f"there is no folder {path.parent}", "make it, or name a file in another")
+        return path

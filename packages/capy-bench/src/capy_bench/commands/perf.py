@@ -11,7 +11,7 @@ import click
 
 from capy_core.cli import App, common_options
 
-from .output import deliver
+from .output import OutFile, deliver
 
 PARTS = ("open", "index", "exec", "output", "hook", "mcp", "start")
 
@@ -19,7 +19,7 @@ PARTS = ("open", "index", "exec", "output", "hook", "mcp", "start")
 @click.command()
 @click.option("--quick", is_flag=True, help="Smaller stores and fewer rounds: about a minute.")
 @click.option("--only", multiple=True, type=click.Choice(PARTS), help="Only this part and the floors (repeatable).")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the report to this file, too.")
+@click.option("--out", type=OutFile(), help="Write the report to this file, too.")
 @common_options
 @click.pass_obj
 def perf(app: App, quick: bool, only: tuple[str, ...], out: Path | None) -> None:

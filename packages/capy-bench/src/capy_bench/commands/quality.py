@@ -9,7 +9,7 @@ import click
 from capy_core.cli import App, common_options
 
 from ..fixtures import CONTENT_TYPES, SPLITS
-from .output import deliver, doubt, progress
+from .output import OutFile, deliver, doubt, progress
 
 
 @click.command()
@@ -35,7 +35,7 @@ from .output import deliver, doubt, progress
     help="Your own fixtures instead of those of the package.",
 )
 @click.option("--strict", is_flag=True, help="Refuse fixtures with doubtful questions instead of warning.")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the report to this file, too.")
+@click.option("--out", type=OutFile(), help="Write the report to this file, too.")
 @common_options
 @click.pass_obj
 def quality(

@@ -11,7 +11,7 @@ from capy_core.errors import UsageError
 from capy_core.records import Record
 
 from ..fixtures import CONTENT_TYPES, SPLITS
-from .output import deliver, doubt, progress
+from .output import OutFile, deliver, doubt, progress
 
 
 @click.command()
@@ -34,8 +34,8 @@ from .output import deliver, doubt, progress
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="A folder with cases.jsonl and the outputs that it names.",
 )
-@click.option("--strict", is_flag=True, help="Refuse fixtures with doubtful questions instead of warning.")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the report to this file, too.")
+@click.option("--strict", is_flag=True, help="Refuse doubtful questions instead of warning.")
+@click.option("--out", type=OutFile(), help="Write the report to this file, too.")
 @common_options
 @click.pass_obj
 def reduction(
@@ -75,6 +75,7 @@ def reduction(
         from ..corpus import output_set
 
         found = output_set(corpus)
+        doubt(app, found.doubts, strict=strict)
         found = found.first(limit) if limit else found
         facts, outputs = found.record(), library.from_corpus(found)
     else:

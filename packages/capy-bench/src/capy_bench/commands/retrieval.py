@@ -9,7 +9,7 @@ import click
 from capy_core.cli import App, common_options
 from capy_core.records import Record
 
-from .output import deliver, progress
+from .output import OutFile, deliver, doubt, progress
 
 
 @click.command()
@@ -22,10 +22,11 @@ from .output import deliver, progress
 )
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first so many queries of each group.")
 @click.option("--seed", type=int, default=1, help="Of the order of indexing and the intervals (default 1).")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the report to this file, too.")
+@click.option("--strict", is_flag=True, help="Refuse answers that are in no document instead of warning.")
+@click.option("--out", type=OutFile(), help="Write the report to this file, too.")
 @common_options
 @click.pass_obj
-def retrieval(app: App, folder: Path, limit: int | None, seed: int, out: Path | None) -> None:
+def retrieval(app: App, folder: Path, limit: int | None, seed: int, strict: bool, out: Path | None) -> None:
     """Measure how well the store finds the documents of a corpus.
 
     A line of docs.jsonl has `id`, `text`, and if wanted `title` and `group`; a line of queries.jsonl has `id`, `text`,
@@ -42,7 +43,9 @@ def retrieval(app: App, folder: Path, limit: int | None, seed: int, out: Path | 
     from ..corpus import retrieval_sets
     from ..record import Outcome, build
 
-    sets = [one.first(limit) if limit else one for one in retrieval_sets(folder)]
+    sets = retrieval_sets(folder)
+    doubt(app, [item for one in sets for item in one.doubts], strict=strict)
+    sets = [one.first(limit) if limit else one for one in sets]
     outcome = Outcome()
     with progress(app, "indexing and asking", sum(len(one.documents) + len(one.queries) for one in sets)) as tick:
         for one in sets:
