@@ -790,3 +790,12 @@ def test_reading_imports_little() -> None:
     heavy = {"dataclasses", "pathlib", "typing", "json", "importlib.resources", "tree_sitter", "click", "orjson"}
     assert not imported & (heavy | {"re", "enum"})
     assert not after & heavy
+
+
+@pytest.mark.parametrize("code", ["<<s\n\\", "<<s\n$x", "<<~s\n\\", "<<s\n" + "$x a\n" * 300_000])
+def test_perl_heredocs_without_an_end_come_back(code: str) -> None:
+    parse = (
+        "import sys\nfrom capy_exec.policy.grammars import parse\nparse('tree_sitter_perl', sys.stdin.buffer.read())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", parse], input=code.encode(), capture_output=True, timeout=30)
+    assert not done.returncode, done.stderr

@@ -24,6 +24,8 @@ SECONDS = 1.0
 _WHOLE = 4096
 _loading = allocate_lock()
 """Held while a grammar is loaded: a module that two threads load at once has two of each type, which do not mix."""
+_ENDLESS = frozenset(["tree_sitter_perl"])
+"""Grammars whose scanner never comes back from a heredoc that ends without a newline."""
 _languages: dict[str, Language] = {}
 
 
@@ -34,18 +36,21 @@ def parse(package: str, source: bytes, *, function: str = "language") -> Tree | 
     Raises ImportError when the package is not installed.
     """
     parser = _parser(package, function)
+    if package in _ENDLESS and not source.endswith(b"\n"):
+        source += b"\n"
     if len(source) <= _WHOLE:
         return parser.parse(source)
     deadline = time.monotonic() + SECONDS
-    late = False
+    end = len(source)
 
     def chunk(offset: int, _point: object) -> bytes:
-        nonlocal late
-        late = late or time.monotonic() > deadline
-        return b"" if late else source[offset : offset + _WHOLE]
+        nonlocal end
+        if offset < end and time.monotonic() > deadline:
+            end = min(end, offset)
+        return source[offset : min(offset + _WHOLE, end)] or (b"\n" if offset == end < len(source) else b"")
 
     tree = parser.parse(chunk)
-    return None if late else tree
+    return None if end < len(source) else tree
 
 
 def _parser(package: str, function: str) -> Parser:
