@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 SMALLEST, LARGEST = 240, 900  # characters that lines are added up to
 _LINE = 600  # a line longer than that, and than a window by a third, is cut between tokens
 _ALL = 9000
 
 _PARTS = ("},{", "}, {")  # between two records on one line
 _MARKS = " \t,;&|>}])"
-_BLANK = " \t\r"
+_INSIDE = " \t}])"  # what a line begins with that belongs to the one above it
+_BEGINNING = re.compile(r"\n([ \t]*+)(?=[^\s}\])])")  # of a line that does not close what began above it
+_DEEPEST = 100  # characters of indentation that are looked at
 
 
 def size_for(limit: int) -> int:
@@ -24,39 +28,38 @@ def windows(text: str, size: int) -> list[tuple[int, int]]:
     """
     most = max(_LINE, size + size // 3)
     spans: list[tuple[int, int]] = []
-    lines: list[int] = []  # where the lines of the second half begin
-    start = at = 0
-    length = len(text)
-    while at < length:
-        newline = text.find("\n", at)
-        end = length if newline < 0 else newline + 1
-        if at - start >= size // 2:
-            lines.append(at)
-        while at > start and end - start > size:
-            cut = min(lines, key=lambda line: (_depth(text, line), -line)) if lines else at
-            spans.append((start, cut))
-            start = cut
-            lines = [line for line in lines if line - start >= size // 2]
-        while end - start > most:
-            cut = _cut(text, start, start + most)
-            spans.append((start, cut))
-            start = cut
-        at = end
+    start, length = 0, len(text)
+    while length - start > size:
+        last = text.rfind("\n", start, start + size) + 1
+        if last > start:
+            end = _end(text, start + size // 2, last)
+        else:
+            end = text.find("\n", start + size) + 1 or length
+            if end - start > most:
+                end = _cut(text, start, start + most)
+        spans.append((start, end))
+        start = end
     if start < length:
         spans.append((start, length))
     return spans
 
 
-def _depth(text: str, line: int) -> int:
-    """How deep inside of something a line begins: 0 after a blank line, else by its indentation."""
-    above = text.rfind("\n", 0, line - 1) + 1
-    if not text[above:line].strip():
-        return 0
-    end = line
-    while text[end : end + 1] in _BLANK and end < len(text):
-        end += 1
-    depth = 1 + end - line
-    return depth + _LINE if text[end : end + 1] in "}])" else depth
+def _end(text: str, first: int, last: int) -> int:
+    """The best beginning of a line from `first` to `last`; `last` is one."""
+    if first >= last:
+        return last
+    blank = text.rfind("\n\n", first - 2, last)
+    if blank >= 0:
+        return blank + 2
+    if text[last] not in _INSIDE and text.find("\n ", first, last) < 0 and text.find("\n\t", first, last) < 0:
+        return last
+    best, depth = last, len(text)
+    for line in _BEGINNING.finditer(text, first - 1, last + _DEEPEST):
+        if line.start() >= last:
+            break
+        if len(line[1]) <= depth:
+            best, depth = line.start() + 1, len(line[1])
+    return best
 
 
 def _cut(text: str, start: int, end: int) -> int:
