@@ -231,6 +231,32 @@ def test_lines_that_tell_of_a_failure_come_first_when_the_question_is_about_one(
     assert "could not open ledger" in best.content
 
 
+def test_the_label_tells_records_apart_that_say_the_same(store: Store) -> None:
+    """The title of a part of a JSON text is a path, without the label."""
+    orders = ",".join(f'{{"id": {4700 + number}, "status": "paid", "note": "{"x" * 200}"}}' for number in range(30))
+    for place in ("staging", "production", "training"):
+        store.index(Document(f"GET /orders {place}", f'{{"orders": [{orders}]}}', content_type="json"))
+    for place in ("staging", "production", "training"):
+        assert labels(store.search(f"status of order 4711 in {place}"))[0] == f"GET /orders {place}"
+
+
+def test_lines_that_repeat_the_label_do_not_beat_those_that_answer(store: Store) -> None:
+    steps = "".join(f"step {number} of the pipeline went by\n" for number in range(60))
+    store.index(
+        Document("kestrel run 812", f"job kestrel, run 812\n{steps}tile 7 is too large\n", content_type="output")
+    )
+    assert "tile 7 is too large" in store.search("kestrel run 812: which tile").hits[0].content
+
+
+@pytest.mark.parametrize("query", ["how many tests are slow", "the number of slow tests"])
+def test_a_question_how_many_is_answered_by_a_number_beside_its_word(store: Store, query: str) -> None:
+    gap = "".join(f"event {number} at the harbour\n" for number in range(99))
+    text = f"tests, slow ones first\n{gap}3 slow of 71 tests\n{gap}"
+    store.index(Document("run", text, content_type="output"))
+    assert "3 slow" in store.search(query).hits[0].content
+    assert "3 slow" not in store.search("which tests are slow").hits[0].content
+
+
 def test_a_hit_names_its_lines_in_the_source(store: Store) -> None:
     text = (
         "\n\nfirst paragraph\n\n"

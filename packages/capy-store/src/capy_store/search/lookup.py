@@ -69,7 +69,7 @@ class _Reader:
         self._lenient = is_single or scope.is_named or is_carried(query, self._counts, scope.chunks)
         self._unknown = [word for word in query.words if not self._counts[word]][:_MOST_UNKNOWN]
         self._guesses: dict[str, Guessed | None] = {}
-        question = Question([], [], query.signs, query.about_failure)
+        question = Question([], [], query.signs, query.about_failure, query.about_number)
         counts = {term: count for term, count in self._counts.items() if count}
         self._found = Lookup(question, counts, known=known)
 
@@ -88,7 +88,7 @@ class _Reader:
             groups = [group for group in groups if group.idf >= least][:MOST_GROUPS]
         if not groups:  # signs alone, such as `===`
             groups = [Group(literal, [Form(literal, anywhere=True)], 1.0, "trigram") for literal in query.literals]
-        found.question = Question(groups, literals, query.signs, query.about_failure)
+        found.question = Question(groups, literals, query.signs, query.about_failure, query.about_number)
         return found
 
     def _is_borne_out(self) -> bool:

@@ -21,6 +21,7 @@ WINDOWED = frozenset(("output", "json"))  # content types that are answered in w
 COVER, PARTIAL, ORDERED, NEAR, TITLE, NAMES, LITERAL, SIGNS, ASKS = 0.6, 0.3, 0.3, 0.2, 0.1, 0.2, 0.3, 1.4, -0.4
 TITLED = 0.3  # the title has all that is asked for, and little else
 FAILURE = 0.2  # for a window that tells of one, when the question is about one
+NUMBER = 0.2  # for a window in which a number stands before a word of a question that asks how many
 CHUNK_SHARE = 0.25  # of a window's relevance that comes from its chunk
 
 _NEAR_CHARS = 50  # about eight words
@@ -62,6 +63,7 @@ class Question:
     literals: list[Form]
     signs: tuple[str, ...]
     about_failure: bool
+    about_number: bool
     weight: float = field(init=False)  # all idf together; the others: of pairs of neighbours, of names
     pair_weight: float = field(init=False)
     name_weight: float = field(init=False)
@@ -81,12 +83,14 @@ class Match:
     """Where a candidate meets the question.
 
     Args:
+        heading: the label and title.
         low: the body in lower case.
-        events: in order; places in the body, those in the title before it are negative.
-        titled: for each group the weight with which the title meets it.
+        events: in order; places in the body, those in the heading before it are negative.
+        titled: for each group the weight with which the heading meets it.
     """
 
     row: Row
+    heading: str
     low: str
     events: list[Event]
     titled: list[float]
@@ -143,8 +147,9 @@ def rank(question: Question, rows: list[Row], bm25: dict[int, float], window: in
 
 def match(question: Question, row: Row) -> Match:
     """Look for all that the question asks for in a chunk."""
-    offset = len(row.title) + 1
-    text = f"{row.title}\n{row.body}"
+    heading = row.title if row.label in row.title else f"{row.label} {row.title}"  # a title may be a path in the source
+    offset = len(heading) + 1
+    text = f"{heading}\n{row.body}"
     low = lowered(text)
     most = _PLACES_WINDOWED if row.content_type in WINDOWED else _PLACES
     titled = [0.0] * len(question.groups)
@@ -156,11 +161,14 @@ def match(question: Question, row: Row) -> Match:
                 if start < offset and form.weight > titled[index]:
                     titled[index] = form.weight
     events.sort()
-    return Match(row, low[offset:], events, titled)
+    return Match(row, heading, low[offset:], events, titled)
 
 
-def _measure(question: Question, found: Match, events: list[Event], length: float) -> _Measure:
-    """How a stretch of text meets the question; `length` is relative to the average."""
+def _measure(question: Question, found: Match, events: list[Event], length: float, is_window: bool = False) -> _Measure:
+    """How a stretch of text meets the question; `length` is relative to the average.
+
+    What the heading says holds for every window under it: a window that says it once more tells no more.
+    """
     best, counts, ordered, near = _tally(found.titled, events)
     saturation = 1.2 * (0.25 + 0.75 * length)
     relevance = cover = in_order = close = names = title = 0.0
@@ -170,7 +178,8 @@ def _measure(question: Question, found: Match, events: list[Event], length: floa
         if weight:
             cover += weight
             title += idf * found.titled[i]
-            relevance += weight * counts[i] * 2.2 / (counts[i] + saturation)
+            count = counts[i] or int(is_window)  # met in the heading
+            relevance += weight * count * 2.2 / (count + saturation)
             if group.is_name and counts[i]:
                 names += idf
             if near >> i & 1:
@@ -221,20 +230,28 @@ def _rank_windows(
     that of the best chunk.
     """
     found = [
-        (Ranked(m, 0.0, start, end), _measure(question, m, events, (end - start) / window))
+        (Ranked(m, 0.0, start, end), _measure(question, m, events, (end - start) / window, True), events)
         for m in matches
         for start, end, events in _with_events(m, window)
     ]
-    best = max((measure.relevance for _, measure in found), default=0.0) or 1.0
+    best = max((measure.relevance for _, measure, _ in found), default=0.0) or 1.0
     best_chunk = max((scores[m.row.id] for m in matches), default=0.0) / top
-    for part, measure in found:
+    for part, measure, events in found:
         m = part.match
         relevance = (1 - CHUNK_SHARE) * best_chunk * measure.relevance / best + CHUNK_SHARE * scores[m.row.id] / top
         score = relevance + _common(question, m, measure, part.start, part.end)
         if question.about_failure and any(map(m.low[part.start : part.end].__contains__, FAILURE_MARKS)):
             score += FAILURE
+        if question.about_number and any(_is_counted(m.low, e[0]) for e in events):
+            score += NUMBER
         part.score = score
         yield part
+
+
+def _is_counted(low: str, start: int) -> bool:
+    """True for a word after a number: `21 errors`."""
+    at = start - 1
+    return at > 0 and low[at] == " " and low[at - 1].isdigit()
 
 
 def _with_events(found: Match, window: int) -> Iterator[tuple[int, int, list[Event]]]:
@@ -256,7 +273,7 @@ def _common(question: Question, found: Match, measure: _Measure, start: int, end
     score = COVER * measure.cover + ORDERED * measure.ordered + NEAR * measure.near
     score += NAMES * measure.names + TITLE * measure.title
     if measure.title > _ALL:
-        score += TITLED * min(1.0, len(question.groups) / (len(_TOKEN.findall(found.row.title)) or 1))
+        score += TITLED * min(1.0, len(question.groups) / (len(_TOKEN.findall(found.heading)) or 1))
     if question.literals:
         held = sum(_holds(form, found, start, end) for form in question.literals)
         score += LITERAL * held / len(question.literals)
@@ -264,8 +281,8 @@ def _common(question: Question, found: Match, measure: _Measure, start: int, end
 
 
 def _holds(form: Form, found: Match, start: int, end: int) -> bool:
-    body, title = found.row.body[start:end], found.row.title
-    return bool(form.places(body, found.low[start:end], 1) or form.places(title, lowered(title), 1))
+    body, heading = found.row.body[start:end], found.heading
+    return bool(form.places(body, found.low[start:end], 1) or form.places(heading, lowered(heading), 1))
 
 
 def _partial(question: Question, found: Match) -> float:

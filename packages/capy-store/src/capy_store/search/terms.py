@@ -19,6 +19,7 @@ _QUOTED = re.compile(r'"([^"]{2,200})"')
 _AROUND = "\"'`()[]{}<>,;:!?.…“”‘’«»|*"
 _HYPHENATED = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)+")
 _IDEOGRAPHS = re.compile("[\u3400-\u9fff\uf900-\ufaff]+")
+_HOW_MANY = re.compile(r"\b(?:how m(?:any|uch)|(?:number|count) of)\b", re.IGNORECASE)
 _CONTENT_RUNS = re.compile("[\u3400-\u9fff\uf900-\ufaff]{2,}|[\u30a0-\u30ff]{2,}")
 
 
@@ -36,6 +37,7 @@ class Query:
         signs: single ideographs, and runs of ideographs or katakana, of such scripts: what carries meaning there.
         cut: True when the question was too long to be used whole.
         about_failure: it asks what went wrong.
+        about_number: it asks how many.
     """
 
     text: str
@@ -47,6 +49,7 @@ class Query:
     signs: tuple[str, ...] = ()
     cut: bool = False
     about_failure: bool = False
+    about_number: bool = False
 
     @property
     def is_blank(self) -> bool:
@@ -87,6 +90,7 @@ def parse(text: str) -> Query:
         signs=_signs(used) if pairs else (),
         cut=cut or max(len(content), len(pairs)) > MAX_WORDS,
         about_failure=any(map(is_failure_word, content)),
+        about_number=bool(_HOW_MANY.search(used)),
     )
 
 
