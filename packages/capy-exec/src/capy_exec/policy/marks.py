@@ -73,6 +73,16 @@ class Lifted:
         return "".join([*out, "\n" + bodies if bodies else ""]), glob
 
 
+def lift(source: bytes) -> Lifted:
+    """Mark heredocs and the like in `source` (UTF-8, lines ended by newlines). Nothing is raised."""
+    last = last_trigger(source)
+    if last < 0:
+        return Lifted([(source, 0)], [])
+    from capy_exec.policy.lexer import lexed
+
+    return lexed(source, last)
+
+
 def last_trigger(source: bytes) -> int:
     """Where the last text stands in `source` that may have to be taken out; -1 without any."""
     last = max([source.rfind(trigger) for trigger in _TRIGGERS])

@@ -12,7 +12,7 @@ not read), and languages inside other programs' arguments (see `wrappers`).
 from __future__ import annotations
 
 from capy_exec.policy import wrappers
-from capy_exec.policy.lexer import lift
+from capy_exec.policy.marks import lift
 from capy_exec.policy.plain import TooHard, parse_plainly
 from capy_exec.policy.walk import Code, Command, Redirect, Walk
 from capy_exec.policy.words import Word

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _COMMANDS = frozenset(["command", "declaration_command", "unset_command"])
 _SUBSTITUTIONS = frozenset(["command_substitution", "process_substitution"])
 LITERAL = frozenset(["raw_string", "ansi_c_string", "comment"])
+_JOINED = frozenset(["pipeline", "list", "negated_command"])
 _ASSIGNMENT = "variable_assignment"
 _ENDS = frozenset(b" \t\n;|&<>()")
 
@@ -116,11 +117,12 @@ class Stage:
 class Walk:
     """From a syntax tree to simple commands, and the code in backticks that the grammar leaves as text."""
 
-    __slots__ = ("found", "lifted", "marks", "misread", "source", "spans")
+    __slots__ = ("behind", "found", "lifted", "marks", "misread", "source", "spans")
 
     def __init__(self, source: bytes, lifted: Lifted) -> None:
         self.source = source  # that of `lifted`, written plainly
         self.lifted = lifted
+        self.behind: dict[int, list[Node]] = {}  # redirections of the node with this number
         self.marks: set[int] = set()  # those that were met where they belong
         self.misread: Node | None = None  # where the tree cannot be what a shell would read
         self.found: list[Found] = []
@@ -131,10 +133,10 @@ class Walk:
         pending: Pending = [(root, None)]
         while pending and len(self.found) <= most:  # no recursion: depth is the writer's
             node, stage = pending.pop()
-            if node.type in _COMMANDS:
-                below = self.simple(node, [], stage)
-            elif node.type == "redirected_statement":
+            if node.type == "redirected_statement":
                 below = self.redirected(node, stage)
+            elif node.type in _COMMANDS or node.id in self.behind:
+                below = self.under(node, self.behind.pop(node.id, []), stage, node)
             elif node.type == "pipeline":
                 below = _stages(node, stage)
             elif node.type in _SUBSTITUTIONS:
@@ -248,9 +250,20 @@ class Walk:
         return text, self.words([value])[0] if value else Word("")
 
     def redirected(self, node: Node, stage: Stage | None) -> Pending:
-        """A statement with redirections behind it."""
-        redirects = node.children_by_field_name("redirect")
-        body = node.child_by_field_name("body")
+        """A statement with redirections behind it; those behind a pipeline or a list are its last command's."""
+        redirects = [*node.children_by_field_name("redirect"), *self.behind.pop(node.id, ())]
+        body = last = node.child_by_field_name("body")
+        while last and last.type in _JOINED:
+            last = next(
+                (child for child in reversed(last.children) if child.is_named and child.type != "comment"), None
+            )
+        if body and last and last != body:
+            self.behind[last.id] = redirects
+            return [(body, stage)]
+        return self.under(body, redirects, stage, node)
+
+    def under(self, body: Node | None, redirects: list[Node], stage: Stage | None, node: Node) -> Pending:
+        """A command, or a group of them, with its redirections."""
         if body and body.type in _COMMANDS:
             return self.simple(body, redirects, stage)
         files: list[Redirect] = []
