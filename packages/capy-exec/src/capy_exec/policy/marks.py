@@ -38,7 +38,7 @@ class Lifted:
 
     def __init__(self, pieces: list[tuple[bytes, int]], items: list[Item], doubt: int | None = None) -> None:
         self._pieces = pieces
-        self.source = b"".join(piece for piece, _row in pieces)
+        self.source = b"".join([piece for piece, _row in pieces])
         self.items = items
         self.doubt = doubt
 
@@ -75,7 +75,8 @@ class Lifted:
 
 def lift(source: bytes) -> Lifted:
     """Mark heredocs and the like in `source` (UTF-8, lines ended by newlines). Nothing is raised."""
-    last = last_trigger(source)
+    plain = b"<" not in source and b">" not in source and b"(" not in source and b"`" not in source
+    last = -1 if plain else last_trigger(source)
     if last < 0:
         return Lifted([(source, 0)], [])
     from capy_exec.policy.lexer import lexed

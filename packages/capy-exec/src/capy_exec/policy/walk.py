@@ -133,21 +133,22 @@ class Walk:
         pending: Pending = [(root, None)]
         while pending and len(self.found) <= most:  # no recursion: depth is the writer's
             node, stage = pending.pop()
-            if node.type == "redirected_statement":
+            kind = node.type
+            if kind == "redirected_statement":
                 below = self.redirected(node, stage)
-            elif node.type in _COMMANDS or node.id in self.behind:
+            elif kind in _COMMANDS or node.id in self.behind:
                 below = self.under(node, self.behind.pop(node.id, []), stage, node)
-            elif node.type == "pipeline":
+            elif kind == "pipeline":
                 below = _stages(node, stage)
-            elif node.type in _SUBSTITUTIONS:
+            elif kind in _SUBSTITUTIONS:
                 below = self.substitution(node)
-            elif self.is_astray(node):
+            elif self.is_astray(node, kind):
                 self.misread = self.misread or node
                 continue
             elif node.child_count:
                 below = [(child, stage) for child in node.children]
             else:
-                if node.is_named and node.type not in LITERAL:
+                if node.is_named and kind not in LITERAL:
                     self.hidden(node)
                 continue
             pending.extend(reversed(below))
@@ -159,13 +160,13 @@ class Walk:
             self.misread = self.misread or root
         return self.found
 
-    def is_astray(self, node: Node) -> bool:
+    def is_astray(self, node: Node, kind: str) -> bool:
         """True for a heredoc (the lexer took those that are), and for `{a,b} c`; notes the mark of a pattern."""
-        if node.type == "heredoc_redirect":
+        if kind == "heredoc_redirect":
             return True
-        if node.type == "string" and self.lifted.items:
+        if kind == "string" and self.lifted.items:
             self.item(node, GLOB)
-        opens = node.type == "{" and not (node.parent and node.parent.type == "brace_expression")
+        opens = kind == "{" and not (node.parent and node.parent.type == "brace_expression")
         return opens and bool(self.source[node.end_byte : node.end_byte + 1].strip())
 
     def add(self, command: Command, stage: Stage | None, node: Node) -> None:
@@ -215,12 +216,12 @@ class Walk:
     def words(self, nodes: list[Node]) -> list[Word]:
         """The words of nodes that touch; a blank or an operator in one means that the grammar went astray."""
         for node in nodes:
-            for leaf in (node, *node.children):
+            for leaf in (node, *node.children) if node.child_count else (node,):
                 if leaf.type == "word" and _ENDS.intersection(self.source[leaf.start_byte : leaf.end_byte]):
                     self.misread = self.misread or leaf
-        marked = bool(self.lifted.items)
-        got = words(nodes, self.source, marked=marked)
-        return [self.restored(word) for word in got] if marked else got
+        if not self.lifted.items:
+            return words(nodes, self.source)
+        return [self.restored(word) for word in words(nodes, self.source, marked=True)]
 
     def restored(self, word: Word) -> Word:
         """A word with what was taken out of it back in its place."""
