@@ -9,11 +9,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
-from queue import Empty, Queue
-from threading import Thread
-from typing import Any
 
 import anyio
 import pytest
@@ -24,80 +21,7 @@ from capy_mcp.front import VERSIONS, welcome
 from capy_mcp.serve import _server
 from capy_mcp.tools.schemas import INSTRUCTIONS, TOOLS
 
-PROGRAM = Path(sys.executable).with_name("capy-mcp")
-KEY = "x'" + "5a" * 32 + "'"
-Message = dict[str, Any]
-
-
-class Peer:
-    """A server and the lines that it wrote."""
-
-    def __init__(self, project: Path, **environment: str) -> None:
-        env = {**os.environ, "CLAUDE_PROJECT_DIR": str(project), **environment}
-        self.process = subprocess.Popen(
-            [str(PROGRAM)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=project, env=env,
-        )  # fmt: skip
-        self.lines: Queue[bytes] = Queue()
-        self._reader = Thread(target=self._read, daemon=True)
-        self._reader.start()
-        self._number = 0
-
-    def _read(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self.lines.put(line)
-
-    def send(self, line: bytes) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(line + b"\n")
-        self.process.stdin.flush()
-
-    def ask(self, method: str, params: Message | None = None) -> int:
-        self._number += 1
-        message = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params or {}}
-        self.send(json.dumps(message).encode())
-        return self._number
-
-    def answer(self, number: int, seconds: float = 30) -> Message:
-        """The answer to a request; notifications before it are passed over. Every line must be JSON-RPC."""
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
-            message: Message = json.loads(self.lines.get(timeout=left))
-            assert message["jsonrpc"] == "2.0"
-            if message.get("id") == number:
-                return message
-        raise Empty
-
-    def start(self, version: str = "2025-06-18") -> Message:
-        client = {"name": "test", "version": "1"}
-        number = self.ask("initialize", {"protocolVersion": version, "capabilities": {}, "clientInfo": client})
-        result: Message = self.answer(number)["result"]
-        self.send(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}')
-        return result
-
-    def call(self, tool: str, **arguments: Any) -> tuple[str, bool]:
-        result = self.answer(self.ask("tools/call", {"name": tool, "arguments": arguments}))["result"]
-        return result["content"][0]["text"], result["isError"]
-
-    def close(self, seconds: float = 5) -> int:
-        """The exit status after stdin was closed."""
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        return self.process.wait(seconds)
-
-    def __enter__(self) -> Peer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-        self._reader.join()
-        for stream in (self.process.stdin, self.process.stdout):
-            assert stream is not None
-            with suppress(BrokenPipeError):
-                stream.close()
-        self.process.wait()
+from .peer import KEY, PROGRAM, Peer, gone, wait_for
 
 
 @pytest.fixture
@@ -380,26 +304,3 @@ def test_two_servers_of_a_project_lose_nothing(project: Path) -> None:
         reader.start()
         text, _ = reader.call("capy_search", queries=["lantern burns"], limit=50)
         assert sum(f"lantern {name}{number} burns" in text for name in "ab" for number in range(10)) == 20
-
-
-def wait_for(file: Path) -> int:
-    end = time.monotonic() + 20
-    while time.monotonic() < end:
-        if file.exists() and file.read_text().strip():
-            return int(file.read_text())
-        time.sleep(0.02)
-    raise AssertionError(f"{file} did not appear")
-
-
-def gone(pid: int, seconds: float = 5) -> bool:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        try:
-            os.kill(pid, 0)
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except (ProcessLookupError, FileNotFoundError):
-            return True
-        if state == "Z":
-            return True
-        time.sleep(0.02)
-    return False

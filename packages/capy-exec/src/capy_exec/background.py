@@ -37,10 +37,13 @@ _KEPT_S = 24 * 3600
 _PATIENCE_S = 3.0
 
 
-def start_job(request: Request, config: ExecutorConfig) -> Result:
+def start_job(request: Request, config: ExecutorConfig, *, lifeline: int | None = None) -> Result:
     """Start code in the background.
 
     It runs until it ends, the request's timeout (if any) is over, or `end_job` is called.
+
+    Args:
+        lifeline: the reading end of a pipe; when its writing end is closed, by whatever end of its owner, the job ends.
 
     Returns:
         A result with outcome "background", the job's `pid`, and the path of its `log`.
@@ -59,8 +62,9 @@ def start_job(request: Request, config: ExecutorConfig) -> Result:
     with subprocess.Popen(
         [sys.executable, "-P", "-m", "capy_exec.supervisor"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True, env=env,
+        pass_fds=() if lifeline is None else (lifeline,),
     ) as process:  # fmt: skip
-        answer, _ = process.communicate(pickle.dumps((prepared, config, described, folder)))
+        answer, _ = process.communicate(pickle.dumps((prepared, config, described, folder, lifeline)))
     if not answer:
         raise NotStarted("the background job could not be started", f"check that {folder} can be written to")
     job = records.loads(answer)

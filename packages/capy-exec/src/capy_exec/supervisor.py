@@ -11,6 +11,7 @@ import os
 import pickle
 import signal
 import sys
+import threading
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,7 @@ class Log:
 
 def main() -> None:
     """Take a job from stdin, detach, see it through."""
-    prepared, config, described, folder = pickle.load(sys.stdin.buffer)
+    prepared, config, described, folder, lifeline = pickle.load(sys.stdin.buffer)
     if os.fork():
         os._exit(0)  # the host waits for this half only
     stop = Cancel()
@@ -68,7 +69,16 @@ def main() -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(null, fd)
+    if lifeline is not None:
+        threading.Thread(target=_end_with_owner, args=(lifeline,), daemon=True).start()
     _note(job | _run(prepared, config, log, stop))
+
+
+def _end_with_owner(lifeline: int) -> None:
+    """Wait for the end of the process that wanted this job, then end it as a signal would."""
+    while os.read(lifeline, 1):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _run(prepared: Prepared, config: ExecutorConfig, log: Log, stop: Cancel) -> dict[str, Any]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from capy_core.permissions import Rules
     from capy_store.store import Store
 
+_EARLY = ("capy_core.secrets", "capy_exec.run", "capy_mcp.tools.execute", "capy_store.store", "capy_store.evidence")
 _IDLE_STORES = 4  # open connections that are kept for the next call
 _LAST_WRITES_S = 1.0
 _WINDOW_S = 60.0
@@ -35,6 +36,7 @@ class Context:
         project: the project's folder.
         stats: counts of this session and of all sessions.
         keeper: indexes output.
+        lifeline: of what runs in the background: it ends when this process does.
         limiter: of calls at once; set by the server, which knows its event loop.
     """
 
@@ -42,6 +44,7 @@ class Context:
         self.project = project
         self.stats = Stats.of_project(project)
         self.keeper = Keeper(self)
+        self.lifeline, self._held = os.pipe()
         self.limiter: Any = None
         self._lock = Lock()
         self._idle: list[Store] = []
@@ -51,10 +54,33 @@ class Context:
 
     @classmethod
     def of_environment(cls) -> Context:
-        """The context of the folder in which the host started us, or of `$CLAUDE_PROJECT_DIR`."""
+        """The context of `$CLAUDE_PROJECT_DIR`, or of the folder in which the host started us.
+
+        Never fails: where that is no folder, calls say what is wrong with it.
+        """
+        from capy_core.errors import CapyError
         from capy_core.paths import project_root
 
-        return cls(project_root())
+        try:
+            return cls(project_root())
+        except (CapyError, OSError) as ex:
+            _warn("project", str(ex), getattr(ex, "hint", ""))
+            return cls(Path(os.environ.get("CLAUDE_PROJECT_DIR") or "/"))
+
+    def get_ready(self) -> None:
+        """Do ahead what the first call would wait for. A key in the environment is taken out of it before any code
+        runs that could read it in /proc; other sources of the key may ask the user, so they wait for their first use.
+        """
+        from importlib import import_module
+
+        from capy_exec.process import get_ready
+
+        get_ready()
+        if os.environ.get("CAPY_DB_KEY"):
+            with suppress(Exception):  # the call that needs it says what is wrong
+                self.database_key()
+        for module in _EARLY:
+            import_module(module)
 
     def config(self) -> Config:
         """The settings as the files say now: a change counts without a restart.
@@ -87,7 +113,8 @@ class Context:
             self._give_back(store)
 
     def close(self) -> None:
-        """Write what waits, then close the knowledge base; the last connection folds its log into the file."""
+        """End what runs, write what waits, and close the knowledge base; its last connection folds the log into it."""
+        os.close(self._held)
         self.keeper.wait(_LAST_WRITES_S)
         with self._lock:
             self._closed = True

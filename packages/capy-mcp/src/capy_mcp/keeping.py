@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from threading import Condition, Thread
 from time import monotonic
@@ -27,6 +26,7 @@ class Keeper:
         self._waiting: SimpleQueue[Document] = SimpleQueue()
         self._busy = Condition()
         self._open = 0
+        self._problems: list[str] = []
         self._thread: Thread | None = None
 
     def keep(self, documents: list[Document]) -> str:
@@ -59,6 +59,12 @@ class Keeper:
                 self._busy.wait(left)
             return not self._open
 
+    def problems(self) -> list[str]:
+        """What could not be indexed after its reply was given; each is told once."""
+        with self._busy:
+            problems, self._problems = self._problems, []
+        return problems
+
     def _start(self) -> None:
         with self._busy:
             if self._thread is None or not self._thread.is_alive():
@@ -71,17 +77,18 @@ class Keeper:
                 document = self._waiting.get(timeout=30)
             except Empty:
                 return
-            self._attempt(lambda document=document: self._index(document))  # type: ignore[misc]
+            problem = self._index(document)
             with self._busy:
+                self._problems += [problem] if problem else []
                 self._open -= 1
                 self._busy.notify_all()
 
-    def _index(self, document: Document) -> None:
-        with self._context.store() as store:
-            store.index(document)
-
-    def _attempt(self, action: Callable[[], None]) -> None:
+    def _index(self, document: Document) -> str:
+        """Index one; "" or what went wrong. The thread must live on, whatever it was: others wait in line."""
         try:
-            action()
-        except CapyError as ex:
-            print(f"capy-mcp: an output was not indexed: {ex}", file=sys.stderr, flush=True)
+            with self._context.store() as store:
+                store.index(document)
+        except Exception as ex:
+            print(f"capy-mcp: {document.label} was not indexed: {ex}", file=sys.stderr, flush=True)
+            return f"{document.label}: {ex}"
+        return ""

@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from threading import Thread
 from typing import Any
 
 import anyio
@@ -72,6 +73,7 @@ def _server() -> Server[Context]:
 @asynccontextmanager
 async def _lifespan(_server: Server[Context]) -> AsyncIterator[Context]:
     context = Context.of_environment()
+    Thread(target=context.get_ready, daemon=True).start()
     try:
         yield context
     finally:

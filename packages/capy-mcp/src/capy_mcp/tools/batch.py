@@ -13,7 +13,8 @@ from .. import reply
 from ..arguments import BadArgument
 from ..call import Call, Reply
 from ..context import Context
-from .execute import check, document, run, texts
+from .execute import document, run, seconds, texts
+from .rules import check
 
 DEFAULT_S = 60.0
 MOST_AT_ONCE = 8
@@ -49,7 +50,7 @@ def _requests(context: Context, commands: list[dict[str, Any]]) -> list[Request]
 
 def _run(context: Context, requests: list[Request], arguments: dict[str, Any], call: Call) -> list[Result]:
     """The results in the order of the commands. What is not begun when the time is over is not run."""
-    end = time.monotonic() + arguments.get("timeout", DEFAULT_S * 1000) / 1000
+    end = time.monotonic() + seconds(arguments, DEFAULT_S)
     jobs = max(1, min(MOST_AT_ONCE, arguments.get("concurrency", 1)))
 
     def one(request: Request) -> Result:

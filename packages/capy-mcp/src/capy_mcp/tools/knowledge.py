@@ -12,6 +12,7 @@ from .. import reply
 from ..arguments import BadArgument
 from ..call import Call, Reply
 from ..context import Context, here
+from .rules import check_file
 
 if TYPE_CHECKING:
     from capy_store.documents import IndexResult, SearchResult
@@ -54,10 +55,11 @@ def search(context: Context, arguments: dict[str, Any], call: Call) -> Reply:
     if kinds or not source:
         filters["kinds"] = tuple(dict.fromkeys(kinds)) or _USUAL
     call.doing = "waiting for output that is being indexed"
-    context.keeper.wait(_PATIENCE_S)
+    late = not context.keeper.wait(_PATIENCE_S)
     call.doing = "searching"
     with context.store() as store:
-        notes: list[str] = []
+        notes = ["[output of an earlier call is still being indexed: ask again]"] if late else []
+        notes += [f"[not indexed: {problem}]" for problem in context.keeper.problems()]
         results = [_search(context, store, query, filters, bool(kinds or source), notes) for query in queries]
         if not any(result.hits for result in results) and not store.stats()["sources"]:
             return Reply(
@@ -117,14 +119,12 @@ def _refresh(context: Context, store: Store, path: Path, label: str) -> bool:
 
 
 def _index_file(context: Context, store: Store, file: Path, label: str) -> IndexResult:
-    """Index a file that the user's rules do not deny reading."""
+    """Index a file that the user's rules let us read."""
     from capy_core.errors import BadInput
-    from capy_core.pathrules import require_path
     from capy_store.freshness import with_file
     from capy_store.origin import Origin
 
-    if rules := context.rules():
-        require_path(str(file), rules, cwd=str(context.project))
+    check_file(context, file)
     try:
         if not file.is_file():
             raise NotFound(f"there is no file {file}", f"paths are relative to {context.project}")
