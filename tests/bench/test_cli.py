@@ -72,6 +72,11 @@ def test_people_get_a_table(tool: Tool, small: Path) -> None:
     assert lines[-1] == "failures: 0"
 
 
+def test_one_question_has_no_interval_to_show(tool: Tool, tmp_path: Path) -> None:
+    write_corpus(tmp_path / "one", DOCS[:1], [{"id": "q", "text": "clockwork", "relevant": ["a"], "group": "sea"}])
+    assert b"interval" not in tool("capy-bench", "retrieval", "--corpus", tmp_path / "one", "--format", "text").stdout
+
+
 def test_reduction_of_fixtures_and_of_a_corpus(tool: Tool, small: Path, tmp_path: Path) -> None:
     of_fixtures = report(tool("capy-bench", "reduction", "--fixtures", small, "--types", "plaintext").stdout)
     assert of_fixtures["settings"]["ways"] == ["intent", "search", "batch", "tail-200", "grep-C2", "bm25-top5"]

@@ -11,9 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from capy_bench.perf import programs
 from capy_bench.perf.measure import QUICK, Plan
 from capy_bench.perf.text import KINDS, LAYERS, document, documents, planted, question
 from capy_bench.perf.timing import interleaved, metric, quantile, ratio
+from capy_core.config import ExecutorConfig
+from capy_exec.request import Request
 
 
 def test_the_median_of_a_hundred_values_has_the_interval_of_its_order_statistics() -> None:
@@ -86,3 +89,29 @@ def test_a_quick_run_gives_a_report_with_the_floors_of_this_machine(tmp_path: Pa
     assert figures["floor", "python_start"]["unit"] == "ms"
     raw, passphrase = (figures["open", name]["value"] for name in ("raw_key", "passphrase"))
     assert 0 < raw < passphrase, "deriving a key from a passphrase is the larger part of opening"
+
+
+def test_a_language_that_does_not_run_bare_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bin").mkdir()
+    for name in ("sh", "perl"):
+        (tmp_path / "bin" / name).write_text(
+            "#!/bin/sh\nexit 3\n" if name == "perl" else '#!/bin/sh\nexec /bin/sh "$@"\n'
+        )
+        (tmp_path / "bin" / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    groups = {metric.group for metric in programs.executing(tmp_path, 1, lambda _now: None)}
+    assert "exec/shell" in groups
+    assert "exec/perl" not in groups
+
+
+def test_what_capy_cannot_run_is_no_time_of_it() -> None:
+    with pytest.raises(ValueError, match="shell ran bare and not by capy"):
+        programs._by_capy(Request("shell", "exit 3"), ExecutorConfig())
+
+
+def test_programs_see_nothing_that_leads_to_the_users_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("XDG_DATA_HOME", "CAPY_KEY", "CLAUDE_PROJECT_DIR", "OTHER"):
+        monkeypatch.setenv(name, "/users")
+    seen = programs._apart(tmp_path)
+    assert seen["HOME"] == str(tmp_path)
+    assert [name for name, value in seen.items() if value == "/users"] == ["OTHER"]

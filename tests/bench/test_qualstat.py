@@ -332,6 +332,17 @@ def test_times_of_another_machine_are_shown_and_ratios_judged(files: Any, capsys
     assert "other machine" in capsys.readouterr().out
 
 
+def test_a_slow_machine_is_no_regression_of_ours() -> None:
+    def bare(value: float) -> Report:
+        more: Report = {"unit": "ms", "better": "lower"}
+        return report(
+            metric("sh_start", value, **more | {"group": "floor"}), metric("bare", value, **more), kind="perf"
+        )
+
+    found = compare(bare(10), bare(30))
+    assert ([row.change for row in found.rows], found.clean) == (["changed", "changed"], True)
+
+
 def test_odd_names_do_nothing_to_a_terminal_or_a_page(files: Any, capsys: pytest.CaptureFixture[str]) -> None:
     odd = report(metric("mrr", 0.9, group="a\x1b[31m\nb|<img src=x>\u202e"), failures=(failure("c\x1b]0;x\x07\r<b>"),))
     base, target = files(base=report(), target=odd)

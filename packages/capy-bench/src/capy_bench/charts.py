@@ -7,7 +7,8 @@ from html import escape
 from typing import NamedTuple
 
 WIDTH = 760
-_LEFT, _RIGHT, _TOP, _BOTTOM = 170, 56, 14, 40
+_LEFT, _RIGHT, _TOP, _BOTTOM = 200, 56, 14, 40
+_MOST_LABEL = 30  # characters that fit to the left of a bar
 _ROW = 17
 _HEIGHT = 300
 SERIES = 8  # colours that the page has
@@ -43,7 +44,8 @@ def bars(series: dict[str, list[Bar]], *, top: float | None = None, digits: int 
     step = _ROW * len(series) + 8
     parts, y = [], _TOP
     for label in labels:
-        parts.append(_text(_LEFT - 8, y + step / 2, label, anchor="end"))
+        short = label if len(label) <= _MOST_LABEL else label[: _MOST_LABEL - 1] + "…"
+        parts.append(_text(_LEFT - 8, y + step / 2, short, anchor="end"))
         for index, bars_ in enumerate(by_label.values()):
             if bar := bars_.get(label):
                 parts.append(_bar(bar, y + index * _ROW, full, index, digits))

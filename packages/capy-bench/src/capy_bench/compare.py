@@ -27,9 +27,9 @@ class Row:
         group, metric, unit: as in the reports.
         base, target: the values, or None where a report lacks the metric.
         change: "same", "better", "worse" (against its direction, within what is tolerated), "regression", "changed" (it
-            has no direction, or is a time of another machine), "gone" (only in the base) and "fewer" (the mean of fewer
-            cases than in the base), both as bad as a regression: no figure improves by vanishing; "new" (only in the
-            target).
+            has no direction, or is a time of another machine or of bare commands), "gone" (only in the base) and
+            "fewer" (the mean of fewer cases than in the base), both as bad as a regression: no figure improves by
+            vanishing; "new" (only in the target).
     """
 
     __slots__ = ("base", "change", "group", "metric", "target", "unit")
@@ -138,7 +138,8 @@ def _row(old: Record | None, new: Record | None, noisy: bool, moved: bool, toler
         change = "fewer"
     else:
         change = _change(old, new, noisy, tolerance, relative)
-        if moved and new["unit"] in _OF_THE_MACHINE and change != "same":
+        is_machine = noisy and (new["group"] == "floor" or new["metric"] == "bare")  # what runs there is not ours
+        if change != "same" and (is_machine or (moved and new["unit"] in _OF_THE_MACHINE)):
             change = "changed"
     return Row(known["group"], known["metric"], known["unit"], before, after, change)
 

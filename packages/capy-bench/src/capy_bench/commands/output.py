@@ -93,12 +93,13 @@ def describe(report: Record) -> str:
         for group, metrics in groups.items()
     ]
     whole = [group for group in groups if group.endswith("/overall")]
-    spans = [[_SHORT.get(name, name), *(_span(groups[group].get(name)) for group in whole)] for name in names]
+    every = [[_SHORT.get(name, name), *(_span(groups[group].get(name)) for group in whole)] for name in names]
+    spans = [row for row in every if any(row[1:])]
     dataset = report["dataset"]
     parts = [
         f"{report['kind']}: {dataset['name']} {dataset['split']}".rstrip() + f", {dataset['cases']} cases",
         aligned([head, *rows]),
-        "95 % intervals\n" + aligned([["", *whole], *(row for row in spans if any(row[1:]))]),
+        "95 % intervals\n" + aligned([["", *whole], *spans]) if spans else "",
         _failures(report["failures"]),
     ]
     return "\n\n".join(part for part in parts if part)

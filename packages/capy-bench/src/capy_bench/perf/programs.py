@@ -48,12 +48,13 @@ def executing(scratch: Path, rounds: int, progress: Progress) -> Iterator[Metric
         request = Request(name, _NOTHING[name])
         try:
             prepared = prepare(request)
-        except NotFound:  # `capy-exec runtimes` tells what is missing
+            _bare(prepared, scratch)
+        except (NotFound, OSError, subprocess.CalledProcessError):  # `capy-exec runtimes` tells what is missing
             continue
         taken = interleaved(
             {
                 "bare": partial(_bare, prepared, scratch),
-                "capy": partial(run_code, request, ExecutorConfig()),
+                "capy": partial(_by_capy, request, ExecutorConfig()),
             },
             3 if name in _COMPILED else rounds,
         )
@@ -69,7 +70,7 @@ def streaming(megabytes: int, rounds: int) -> Iterator[Metric]:
     taken = interleaved(
         {
             "bare": lambda: subprocess.run(["sh", "-c", code], stdout=subprocess.PIPE, check=True),
-            "capy": lambda: run_code(Request("shell", code), config),
+            "capy": lambda: _by_capy(Request("shell", code), config),
         },
         rounds,
     )
@@ -126,6 +127,18 @@ def commands(scratch: Path, rounds: int) -> Iterator[Metric]:
             yield metric("start", name, spent[1:])
 
 
+def _by_capy(request: Request, config: ExecutorConfig) -> None:
+    result = run_code(request, config)
+    if not result.succeeded:
+        raise ValueError(f"{request.language} ran bare and not by capy: {result.outcome}")
+
+
+def _apart(scratch: Path) -> dict[str, str]:
+    """The environment without what leads to the user's own store, key and settings."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "CAPY_", "CLAUDE_"))}
+    return kept | {"HOME": str(scratch)}
+
+
 def _bare(prepared: Prepared, scratch: Path) -> None:
     """The steps of a run with nothing around them, in a new folder as capy's are: compilers remember old ones."""
     with TemporaryDirectory(dir=scratch) as folder:
@@ -136,7 +149,7 @@ def _bare(prepared: Prepared, scratch: Path) -> None:
 
 def _hook(program: str, event: str, project: Path, payload: dict[str, object], scratch: Path) -> Callable[[], object]:
     data = json.dumps({"session_id": "bench", "cwd": str(project), "hook_event_name": event} | payload).encode()
-    env = os.environ | {"HOME": str(scratch), "CLAUDE_PROJECT_DIR": str(project)}
+    env = _apart(scratch) | {"CLAUDE_PROJECT_DIR": str(project)}
     return lambda: subprocess.run([program, event], input=data, env=env, capture_output=True, check=True)
 
 
@@ -148,7 +161,7 @@ def _initialize(program: str, scratch: Path) -> None:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        env=os.environ | {"HOME": str(scratch)},
+        env=_apart(scratch),
         cwd=scratch,
     )
     with server:
