@@ -50,7 +50,8 @@ def answer(
         window: characters of a window; 0: 900, and fewer where more than 10 hits are wanted.
 
     Returns:
-        No hits when nothing matches; `notes` then say whether the words or the filters are the reason.
+        No hits when nothing matches, or so little that the question is likely about something else (`doubt`); `notes`
+        then say whether the words or the filters are the reason.
 
     Raises:
         UsageError: the query is blank or has no character to search for; an unknown kind or content type.
