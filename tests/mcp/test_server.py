@@ -17,6 +17,7 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
+from capy_mcp.context import Context
 from capy_mcp.front import VERSIONS, welcome
 from capy_mcp.serve import _server
 from capy_mcp.tools.schemas import INSTRUCTIONS, TOOLS
@@ -37,13 +38,13 @@ def anyio_backend() -> str:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("version", [*VERSIONS, "2026-07-28", "1999-01-01"])
-async def test_the_front_answers_as_the_sdk_would(version: str) -> None:
+async def test_the_front_answers_as_the_sdk_would(version: str, project: Path) -> None:
     """The SDK's own server, over its own streams in memory, beside our words."""
     from mcp.shared.message import SessionMessage
 
     from capy_mcp.wire import dump, parse
 
-    server = _server()
+    server = _server(Context(project))
     to_server, for_server = anyio.create_memory_object_stream[SessionMessage | Exception](4)
     to_client, for_client = anyio.create_memory_object_stream[SessionMessage](4)
     hello = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
@@ -69,7 +70,7 @@ def test_what_a_host_pays_for_is_small() -> None:
 
 def test_it_answers_before_the_sdk_is_loaded(project: Path) -> None:
     code = (
-        "import sys; sys.argv = ['capy-mcp']; from capy_mcp import front; front._serve = lambda _: 0;"
+        "import sys; sys.argv = ['capy-mcp']; from capy_mcp import front; front.Front._load_meanwhile = lambda _: None;"
         "import atexit, os; real = os._exit;"
         "os._exit = lambda code: (print(sorted({'mcp', 'pydantic', 'anyio', 'json', 're', 'click'} & set(sys.modules)),"
         "file=sys.stderr, flush=True), real(code)); front.main()"
@@ -304,3 +305,13 @@ def test_two_servers_of_a_project_lose_nothing(project: Path) -> None:
         reader.start()
         text, _ = reader.call("capy_search", queries=["lantern burns"], limit=50)
         assert sum(f"lantern {name}{number} burns" in text for name in "ab" for number in range(10)) == 20
+
+
+def test_a_ping_is_answered_while_the_sdk_is_loaded(peer: Peer) -> None:
+    peer.start()
+    peer.ask("tools/list")
+    numbers = [peer.ask("ping") for _ in range(3)]
+    call = peer.ask("tools/call", {"name": "capy_execute", "arguments": {"language": "shell", "code": "echo x"}})
+    order = [json.loads(peer.lines.get(timeout=30))["id"] for _ in range(5)]
+    assert order[1:4] == numbers
+    assert order[4] == call

@@ -108,17 +108,13 @@ def test_long_output_is_found_by_a_search_that_comes_at_once(ask: Ask) -> None:
 
 
 def test_output_that_could_not_be_indexed_later_is_told_by_the_next_search(project: Path, ask: Ask) -> None:
-    ask("capy_index", content="the harbour", source="notes")
     (project / ".capy.toml").write_text("[store]\nmax_source_bytes = 1000\n")
-    with_limit = Context(project)
-    tools = {tool["name"]: tool for tool in TOOLS}
-    code = f"print('x y ' * {AT_ONCE // 3})"
-    arguments = {"language": "python", "code": code, "intent": "z"}
-    perform(with_limit, Call(tools["capy_execute"], arguments))
-    reply = perform(with_limit, Call(tools["capy_search"], {"queries": ["harbour"]}))
+    ask("capy_index", content="the harbour", source="notes")
+    ask("capy_execute", language="python", code=f"print('x y ' * {AT_ONCE // 3})", intent="z")
+    reply = ask("capy_search", queries=["harbour"])
     assert "[not indexed: execute:python:" in reply.text
     assert "the harbour" in reply.text
-    with_limit.close()
+    assert "not indexed" not in ask("capy_search", queries=["harbour"]).text
 
 
 def test_an_index_failure_loses_no_output_of_a_batch(ask: Ask, project: Path) -> None:

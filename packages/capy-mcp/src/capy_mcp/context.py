@@ -81,6 +81,8 @@ class Context:
                 self.database_key()
         for module in _EARLY:
             import_module(module)
+        with suppress(Exception):
+            self._open_early()
 
     def config(self) -> Config:
         """The settings as the files say now: a change counts without a restart.
@@ -149,6 +151,14 @@ class Context:
                 self._key = database_key(self.config(), _warn)
                 scrub_own_keys()
             return self._key
+
+    def _open_early(self) -> None:
+        """Open a knowledge base that is there: a passphrase takes a tenth of a second. None is created."""
+        from capy_core.paths import database_path
+
+        config = self.config()
+        if not config.keys.db_command and database_path(config, self.project).exists():
+            self._give_back(self._open())
 
     def _open(self) -> Store:
         from capy_core.paths import claim_folder, database_path

@@ -1,7 +1,8 @@
-"""The server's door: answers `initialize` and `tools/list` by itself, then hands the connection to the MCP SDK.
+"""The server's door: answers `initialize`, `tools/list` and `ping` by itself; all else is the MCP SDK's.
 
-Importing the SDK takes twenty times as long as these two answers, and a host waits for them with each start. They hold
-what the SDK would say: tests/mcp/test_front.py compares them for each protocol version. Standard library only.
+Importing the SDK takes twenty times as long as these answers, and a host waits for them with each start. So it is
+imported in a thread once they are given, while the model thinks. They hold what the SDK would say: tests/mcp compares
+them for each protocol version. Standard library only.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from .tools.schemas import INSTRUCTIONS, NAME, TOOLS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from threading import Thread
     from typing import Any
 
 # with a handshake; an unknown or newer version is answered with the newest of these, as the SDK does
@@ -44,6 +46,8 @@ class Front:
         self.replay: list[bytes] = []
         self.answered: int | str | None = None
         self.parent = os.getppid()
+        self.server: Any = None  # the module and its context, once `_load` has them
+        self._loader: Thread | None = None
         self._ready = select.poll()
         self._ready.register(incoming, select.POLLIN)
 
@@ -77,9 +81,40 @@ class Front:
             return False
         elif method == "tools/list" and number is not None:
             self._say(number, "result", {"tools": TOOLS})
-            return True
+            self._load_meanwhile()
+            return False
+        elif method == "ping" and number is not None:
+            self._say(number, "result", {})
+            return False
         self.replay.append(line)
         return True
+
+    def serve(self) -> int:
+        """Hand the connection to the SDK; returns the exit status."""
+        if self._loader:
+            self._loader.join()
+        if self.server is None:  # nobody has asked for the tools, or loading failed: then it says why
+            self._load()
+        module, context = self.server
+        return int(module.serve(self, context))
+
+    def _load_meanwhile(self) -> None:
+        if self._loader is None:
+            from threading import Thread
+
+            self._loader = Thread(target=self._load, daemon=True)
+            self._loader.start()
+
+    def _load(self) -> None:
+        import gc
+        from importlib import import_module
+
+        gc.disable()  # the SDK makes half a million objects that live on
+        module = import_module(f"{__package__}.serve")
+        context = module.prepare()
+        gc.freeze()
+        gc.enable()
+        self.server = module, context
 
     def _line(self) -> bytes | None:
         """The next line without its end; None at the end of input, and when the parent is gone."""
@@ -129,25 +164,14 @@ def main() -> None:
     front = Front(incoming, outgoing)
     try:
         if not front.run():
-            return
+            os._exit(0)
     except BrokenPipeError:
         os._exit(0)
     except KeyboardInterrupt:
         os._exit(130)
-    os._exit(_serve(front))  # not sys.exit: a thread that hangs in a tool must not keep the process
-
-
-def _serve(front: Front) -> int:
-    import gc
-
-    gc.disable()  # the SDK makes half a million objects that live on
-    from .serve import serve
-
-    gc.freeze()
-    gc.enable()
-    code = serve(front)
+    code = front.serve()
     sys.stderr.flush()
-    return code
+    os._exit(code)  # not sys.exit: a thread that hangs in a tool must not keep the process
 
 
 def _parts(line: bytes) -> tuple[str, int | str | None, dict[str, Any]]:

@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from threading import Thread
+from functools import partial
 from typing import Any
 
 import anyio
@@ -32,19 +32,26 @@ _STOPPED = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 _INVALID_PARAMS = -32602
 
 
-def serve(front: Front) -> int:
+def prepare() -> Context:
+    """What can be done before the first call: see `Context.get_ready`."""
+    sys.setswitchinterval(_SWITCH_S)
+    context = Context.of_environment()
+    context.get_ready()
+    return context
+
+
+def serve(front: Front, context: Context) -> int:
     """Serve one client until it is gone, or a signal comes, or the parent is gone.
 
     Returns:
         The exit status: 0, or 128 and the signal's number.
     """
-    sys.setswitchinterval(_SWITCH_S)
-    return anyio.run(_main, front)
+    return anyio.run(_main, front, context)
 
 
-async def _main(front: Front) -> int:
+async def _main(front: Front, context: Context) -> int:
     wire, ended = Wire(front), [0]
-    server = _server()
+    server = _server(context)
     to_server, for_server = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     to_client, for_client = anyio.create_memory_object_stream[SessionMessage](0)
     async with anyio.create_task_group() as tasks:
@@ -57,12 +64,12 @@ async def _main(front: Front) -> int:
     return ended[0]
 
 
-def _server() -> Server[Context]:
+def _server(context: Context) -> Server[Context]:
     server: Server[Context] = Server(
         NAME,
         version=__version__,
         instructions=INSTRUCTIONS,
-        lifespan=_lifespan,
+        lifespan=partial(_lifespan, context),
         on_list_tools=_list_tools,
         on_call_tool=_call_tool,
     )
@@ -71,9 +78,7 @@ def _server() -> Server[Context]:
 
 
 @asynccontextmanager
-async def _lifespan(_server: Server[Context]) -> AsyncIterator[Context]:
-    context = Context.of_environment()
-    Thread(target=context.get_ready, daemon=True).start()
+async def _lifespan(context: Context, _server: Server[Context]) -> AsyncIterator[Context]:
     try:
         yield context
     finally:

@@ -126,7 +126,7 @@ def _in_background(context: Context, request: Request, call: Call) -> Reply:
         with suppress(NotFound):  # it has ended just now
             end_job(pid)
     state = f"running, pid {pid}, until this session ends or: capy-exec kill {pid}" if alive else _how(pid)
-    return Reply(f"{_beginning_and_end(log)}\n[{state}; all output is in {log}]".lstrip())
+    return Reply(f"{_beginning_and_end(log).rstrip()}\n[{state}; all output is in {log}]".lstrip())
 
 
 def _how(pid: int) -> str:
@@ -147,7 +147,7 @@ def _beginning_and_end(log: Path) -> str:
         if len(head) <= _SHOWN_OF_LOG:
             return head.decode("utf-8", "replace")
         size = stream.seek(0, os.SEEK_END)
-        stream.seek(size - _SHOWN_OF_LOG // 2)
+        stream.seek(size - _SHOWN_OF_LOG // 2 - 1)  # one more than is kept, so that the cut is at a line
         first, last = cut_head(head, _SHOWN_OF_LOG // 2).head, cut_tail(stream.read(), _SHOWN_OF_LOG // 2).tail
     left_out = f"\n[{size - len(first) - len(last):,} bytes left out]\n"
     return first.decode("utf-8", "replace").rstrip() + left_out + last.decode("utf-8", "replace")
