@@ -59,6 +59,13 @@ def test_stderr_is_shown_also_of_what_went_well(ask: Ask) -> None:
     assert (reply.text, reply.is_error) == ("out\nstderr:\ncareful", False)
 
 
+def test_of_one_endless_line_both_ends_are_shown(ask: Ask) -> None:
+    reply = ask("capy_execute", language="python", code="print('BEGIN' + 'x' + '世' * 30000 + 'END', end='')")
+    assert "BEGINx" in reply.text
+    assert "世END" in reply.text
+    assert len(reply.text.encode()) < 2_500
+
+
 def test_silence_is_said(ask: Ask) -> None:
     assert ask("capy_execute", language="shell", code="true").text == "(no output)"
 

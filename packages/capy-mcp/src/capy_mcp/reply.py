@@ -21,6 +21,7 @@ HIT_BUDGET = 1500
 SEARCH_BUDGET = 6_000
 STDERR_BUDGET = 1_500
 _DROPPED = ("context", "head", "summary", "match", "tail", "failure")  # what makes room first
+_ENDS = 2_000  # bytes of a text of which no line can be shown
 _MARK = 40  # bytes of the line that stands where something was left out
 
 
@@ -32,7 +33,7 @@ def intent(result: Result, evidence: Evidence, label: str = "", *, errors: Evide
         errors: what of its stderr answers; None when it is empty.
         label: where all of the output was indexed; "" when it was not.
     """
-    parts = [f"[{_facts(result, evidence)}]", _body(evidence, errors), *_more([label])]
+    parts = [f"[{_facts(result, evidence)}]", _body(result, evidence, errors), *_more([label])]
     return _smaller("\n".join(parts), raw(result))
 
 
@@ -57,7 +58,7 @@ def batch(
     left = budget
     parts: list[str] = []
     for number, (result, found, other) in enumerate(zip(results, evidence, its_errors, strict=True)):
-        body = _body(found, other, left // (len(results) - number))
+        body = _body(result, found, other, left // (len(results) - number))
         body = min((body, raw(result)), key=_bytes) or "(no output)"
         left -= _bytes(body)
         parts += [f"# {result.label} [{_facts(result, found)}]", body]
@@ -107,23 +108,26 @@ def _facts(result: Result, evidence: Evidence) -> str:
     return f"{_ended(result)}; {evidence.lines:,} lines, {size / 1000:.1f} KB, {result.duration_ms / 1000:.1f} s"
 
 
-def _body(evidence: Evidence, errors: Evidence | None, budget: int | None = None) -> str:
+def _body(result: Result, evidence: Evidence, errors: Evidence | None, budget: int | None = None) -> str:
     """The lines of both streams, and which words were read as others."""
+    out, err = _streams(result)
     parts: list[str] = []
     if errors is not None:
-        parts = ["stderr:", _lines(errors, budget and min(budget // 2, STDERR_BUDGET))]
+        parts = ["stderr:", _lines(errors, err, budget and min(budget // 2, STDERR_BUDGET))]
     if evidence.bytes:
-        parts.insert(0, _lines(evidence, budget and budget - sum(map(_bytes, parts))))
+        parts.insert(0, _lines(evidence, out, budget and budget - sum(map(_bytes, parts))))
     read = ", ".join(f"{used} for {word}" for word, used in evidence.corrected.items())
     parts += [f"[read {read}]"] if read else []
     return "\n".join([*parts, *(f"[{note}]" for note in evidence.notes)])
 
 
-def _lines(evidence: Evidence, budget: int | None) -> str:
-    """The spans, without those that matter least where they do not fit."""
+def _lines(evidence: Evidence, whole: str, budget: int | None) -> str:
+    """The spans, without those that matter least where they do not fit. Of one endless line there may be none."""
     from capy_store.evidence import render_spans
 
     spans = list(evidence.spans)
+    if not spans:
+        return _cut(whole, min(budget or _ENDS, _ENDS))
     text = render_spans(spans)
     order = sorted(spans, key=lambda span: (_DROPPED.index(span.why), -span.first))
     while budget is not None and _bytes(text) > budget and len(order) > 1:
