@@ -79,7 +79,8 @@ def _table(totals: dict[str, Total]) -> str:
 def _sentence(total: Total) -> str:
     return (
         f"{total.calls} calls: {_size(total.raw)} of output, {_size(total.returned)} of it to the context, "
-        f"about {max(0, total.kept_out) // 4:,} tokens kept out (bytes / 4)."
+        f"about {max(0, total.kept_out) // 4:,} tokens kept out (bytes / 4). Output is counted whole; a host "
+        "would have cut a very long one by itself (Claude Code's Bash at about 30 KB)."
     )
 
 
