@@ -21,7 +21,13 @@ if TYPE_CHECKING:
     from capy_core.permissions import Rules
     from capy_store.store import Store
 
-_EARLY = ("capy_core.secrets", "capy_exec.run", "capy_mcp.tools.execute", "capy_store.store", "capy_store.evidence")
+_EARLY = (
+    "anyio._backends._asyncio",
+    "capy_exec.run",
+    "capy_mcp.tools.execute",
+    "capy_store.evidence",
+    "capy_store.store",
+)
 _IDLE_STORES = 4  # open connections that are kept for the next call
 _LAST_WRITES_S = 1.0
 _WINDOW_S = 60.0
@@ -73,6 +79,7 @@ class Context:
         """
         from importlib import import_module
 
+        from capy_core.secrets import redact
         from capy_exec.process import get_ready
 
         get_ready()
@@ -81,7 +88,10 @@ class Context:
                 self.database_key()
         for module in _EARLY:
             import_module(module)
-        with suppress(Exception):
+        with suppress(Exception):  # as above
+            self.config()
+            self.rules()
+            redact("")
             self._open_early()
 
     def config(self) -> Config:
