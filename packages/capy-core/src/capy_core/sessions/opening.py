@@ -18,6 +18,8 @@ _BITE = 512  # compressed bytes a step: 4 bytes can make 128 KiB, so that a step
 class Damaged(BadInput):
     """Compressed data that breaks off or makes no sense; what came before it was fine."""
 
+    code = "damaged"
+
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
