@@ -47,7 +47,7 @@ def remove(folder: str | bytes) -> None:
     path = os.fsdecode(folder)
     try:
         _remove_tree(path)
-    except FileNotFoundError:
+    except FileNotFoundError:  # gone already, which is what is wanted
         pass
     except OSError:  # folders without write permission (Go's module cache), or deeper than a path may be long
         import subprocess

@@ -152,7 +152,7 @@ def _served() -> Iterator[str]:
             self.wfile.write(body)
 
         def log_message(self, *_: Any) -> None:
-            pass
+            """Say nothing: the demo's own lines are what people read."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = Thread(target=server.serve_forever, daemon=True)

@@ -264,7 +264,7 @@ class _Lexer:
         if char == ord(")"):
             self.shut(frame)
         elif char == ord("&") and self.source[at + 1 : at + 2] == b">":
-            pass
+            pass  # `&>` is a redirection and separates nothing
         elif char == ord(";") and self.source[at : at + 2] in (b";;", b";&") and frame.cases:
             self.at += 1 + (self.source[at : at + 3] == b";;&")
             frame.expect = PATTERN
